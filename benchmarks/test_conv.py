@@ -1,7 +1,6 @@
 """One graph convolution, whose input and output have the hidden width.
 
-`conv` normalises the graph in each call, `conv_cached` beforehand. The difference is what caching gains on a
-static graph.
+`conv` normalises the graph in each call, `conv_cached` beforehand: the difference is the gain from caching.
 """
 
 import pytest

@@ -1,6 +1,6 @@
 """The softmax of graph attention: an exponential, a sum for each node and a division for each edge.
 
-Attention layers call it once in each forward pass, here for 8 heads. It has no matrix product, so it is
+Attention layers call it once per forward pass, here for 8 heads. It has no matrix product: it is
 memory-bound.
 """
 

@@ -1,8 +1,7 @@
 """Pooling on a batch of 256 small graphs, as after the convolutions of a graph classifier.
 
 Mean pooling reads the features once. Top-k and sort pooling sort the node scores of each graph, and top-k
-pooling makes the CPU wait for the size of the result. `to_dense_batch` pads graphs to the size of the
-largest.
+pooling makes the CPU wait for the size of the result. `to_dense_batch` pads all graphs to one size.
 """
 
 import pytest

@@ -1,7 +1,6 @@
 """Sorting a shuffled edge list, by both ends or by one.
 
-Kernels are faster on sorted edges, and most format conversions consist of a sort. For CSR, sorting by one end
-is enough.
+Kernels are faster on sorted edges, and most format conversions consist of a sort. CSR needs one end sorted.
 """
 
 import pytest

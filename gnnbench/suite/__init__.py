@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Saved:
-    """Holds a spec like a run file, so that messages about wrong fields name the `spec`."""
+    """Has a `spec`, as run files have, so that messages about wrong fields name it."""
 
     spec: Spec
 

@@ -60,7 +60,7 @@ def check_type(case: Case, values: Tensor, expected: Tensor) -> None:
 
 
 def agree(case: Case, value: Any, reference: Any) -> bool:
-    """Return whether two arrays or plain values are equal; floating-point numbers, within TOLERANCE."""
+    """Return whether two arrays or plain values are equal, or within TOLERANCE if floating-point."""
     computed, expected = np.asarray(value), np.asarray(reference)
     if computed.shape != expected.shape or computed.dtype.kind != expected.dtype.kind:
         return False

@@ -28,7 +28,7 @@ class Expected:
     view: View
     arguments: Sequence[Any]
     upstream: Mapping[str, Tensor] | None = None
-    """Gradients of the output's parts, by place. If None, `gradient_for` the first part that needs one."""
+    """The gradients of the output's parts, by place. If None, `gradient_for` makes one for the first part."""
     differentiate: bool = False
 
     @cached_property
@@ -80,7 +80,7 @@ class KeptReference:
         self._last: Expected | None = None
 
     def view(self, graph: Graph, width: int, operation: Operation | None) -> View:
-        """Return which values of an operation are checked: the last view again if the arguments are equal."""
+        """Return the view that checks an operation: the last view again if its arguments are equal."""
         key = graph, width, operation and (operation.linear, operation.reach, operation.end)
         if self._view is None or key != self._view[0]:
             self._view = key, view_of(graph, width, operation)

@@ -17,8 +17,8 @@ class Limit(NamedTuple):
     reason: str
     where: frozenset[str]
     raises: bool = True
-    """Whether the library refuses the call or returns a wrong output. False if it only returns too inexact an
-    output, or if the call works on small graphs."""
+    """Whether the library refuses the call or returns a wrong output. False if the output is merely too
+    inexact, or if the call works on small graphs."""
     degree: int = 0
     """The limit holds only on graphs with a node that has at least this many neighbours."""
 

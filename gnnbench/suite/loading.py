@@ -35,7 +35,7 @@ class Loading:
         self.close()
 
     def take(self, count: int) -> list[Any]:
-        """Return the next `count` batches; after its last batch, start the loader again."""
+        """Return the next `count` batches; start the loader again after its last batch."""
         batches: list[Any] = []
         while len(batches) < count:
             if self._iterator is None:

@@ -30,8 +30,7 @@ class Call(NamedTuple):
     """The timed library call: its text for `gnnbench list`, and the functions of a `Kernel`.
 
     `run` and `build` may name functions in the platform's module. If `run` is empty, the benchmark makes the
-    timed function. `run` must call `module.function(...)`, because `gnnbench profile` wraps attributes of
-    modules.
+    timed function. `run` must call `module.function(...)`: `gnnbench profile` wraps attributes of modules.
     """
 
     text: str

@@ -125,7 +125,7 @@ def _matrix_rate(device: str, dtype: torch.dtype, room: int) -> float:
 
 
 def _fastest(run: Callable[[], object], device: str, at_least_seconds: float = 0.0) -> float:
-    """Return the seconds of the fastest round, of at least _ROUNDS that take `at_least_seconds` together."""
+    """Run at least _ROUNDS rounds and `at_least_seconds`; return the seconds of the fastest round."""
     times: list[float] = []
     while len(times) < _ROUNDS or sum(times) < at_least_seconds:
         start = RealTime.seconds()

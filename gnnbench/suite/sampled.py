@@ -67,7 +67,7 @@ def require_rows(rows: Tensor, all_rows: Tensor, nodes: Tensor, what: str) -> No
 
 
 def hops_of_list(count: int, *tensors: Tensor) -> list[Hop]:
-    """Return both hops of a draw by PyG or torch_sparse, which list both together and renumber the nodes.
+    """Return both hops of a draw by PyG or torch_sparse, which list the hops together and renumber nodes.
 
     Each node is expanded only once: the second hop expands the nodes that are new at the first hop. `tensors`
     are the graph's index of each node [n], then source, target and entry of each drawn edge [m].

@@ -48,7 +48,7 @@ class TableRow:
 
     @classmethod
     def of(cls, spec: Spec, part: BenchmarkPart) -> "TableRow":
-        """Make a row from gnnbench's part of a measured benchmark."""
+        """Make a row from gnnbench's data on a measured benchmark."""
         assert part.measurement
         counters = part.counters
         return cls(
@@ -98,7 +98,7 @@ def document(rows: Iterable[TableRow]) -> list[Table]:
 
 
 def _cells(names: tuple[str, str], rows: Sequence[TableRow]) -> Iterator[tuple[object, ...]]:
-    """Yield the cells of each row. All rows are of one operation, each of another platform."""
+    """Yield each row's cells. The rows show one operation on several platforms."""
     fastest = min(rows, key=lambda row: row.seconds)
     for row in rows:
         style = "fastest" if len(rows) > 1 and row is fastest else ""

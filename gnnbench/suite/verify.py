@@ -39,8 +39,8 @@ def verify(
 
     The reference gets the graph and float64 copies of the tensors and modules among the inputs, in order. A
     module is passed as its matrices [in, out], then its vectors. Sparse tensors and containers of tensors are
-    passed only if the reference has parameters for them. Integers and booleans must be equal, floating-point
-    numbers within TOLERANCE. Raises MismatchError if a value, shape, dtype or device is wrong.
+    passed only if the reference takes that many arguments. Integers and booleans must be equal,
+    floating-point numbers within TOLERANCE. Raises MismatchError if a value, shape, dtype or device is wrong.
 
     If an epoch has a function `result`, as in `Kernel`, only what it returns is compared, because `.grad`
     belongs to the last step, not to the initial parameters. Without a `view`, every entry is compared.

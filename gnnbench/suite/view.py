@@ -27,8 +27,8 @@ class View:
     """Compares all values, entry by entry.
 
     The kernel gets `upstream(gradient)` as the gradient of its output. The reference gets `graph` and
-    `inside(input)` of each input. `output(...)` of the kernel is compared with `expected(...)` of the
-    reference.
+    `inside(input)` of each input. The kernel's `output(...)` is compared with the reference's
+    `expected(...)`.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -46,7 +46,7 @@ class View:
 
 
 class Projection(View):
-    """Compares random sums and differences of columns: `out @ r`, the reference of `x @ r` (Freivalds, 1977).
+    """Compares random signed sums of columns: `out @ r` with the reference of `x @ r` (Freivalds, 1977).
 
     For operations that map each column of an input [N, F] or [E, F] linearly to the same column of an output
     [N, F]. The entries of r [F, 8] are 1 or -1. An error in one entry of a row shows in all eight columns.
@@ -65,7 +65,7 @@ class Projection(View):
 
 
 class Rows(View):
-    """Compares the outputs of a random sample of nodes; the reference gets the part of the graph they need.
+    """Compares a random sample of rows; the reference gets the part of the graph that these rows depend on.
 
     The output's gradient is set to zero at all other nodes, so the gradients of inputs and parameters depend
     on the sample only, and are zero at nodes that the sample does not reach. If a fraction p of the rows is
@@ -117,24 +117,24 @@ class Rows(View):
         return not bool(gradient.detach()[outside.to(gradient.device)].any())
 
     def output(self, output: Tensor) -> Tensor:
-        """Return the sampled rows, or the entries that end at sampled nodes."""
+        """Return the rows of sampled nodes, or of entries that end at sampled nodes."""
         sample = self._sample if len(output) == self._total[0] else self._entries
         return output[sample.to(output.device)]
 
     def expected(self, output: Tensor) -> Tensor:
-        """Return the same rows or entries of the reference's output on the part of the graph."""
+        """Return the same rows from the reference's output, which is for the part of the graph only."""
         if len(output) == len(self._nodes):
             return output[self._sample[self._nodes]]
         return output[self._entries[self._edges]]
 
     def _rows_inside(self, tensor: Tensor) -> Tensor | None:
-        """Return the indices of these rows. Returns None if the rows are neither nodes nor entries."""
+        """Return the indices of the rows inside. Returns None if the rows are neither nodes nor entries."""
         size = len(tensor) if tensor.dim() else 0
         return {self._total[0]: self._nodes, self._total[1]: self._edges}.get(size)
 
 
 def view_of(graph: Graph, width: int, operation: Operation | None) -> View:
-    """Return the view that checks an operation on a graph; None is an operation of the user's own."""
+    """Return the view that checks an operation on a graph; `operation` is None if it is the user's own."""
     if operation is None or graph.num_edges * width < LARGE:
         return View(graph)
     if operation.linear:

@@ -63,8 +63,7 @@ class DatasetName:
     scale: int = 0
     """A random graph has 2**scale nodes, or molecules."""
     edges: float = 0.0
-    """Undirected edges per node of a random graph, or per molecule, before `rmat` and `uniform` drop
-    duplicates."""
+    """Undirected edges per node or molecule of a random graph; `rmat` and `uniform` then drop duplicates."""
     path: Path | None = None
 
     @classmethod

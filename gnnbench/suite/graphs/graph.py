@@ -23,8 +23,8 @@ class Graph:
     """A simple undirected graph with features, labels and splits, on the CPU.
 
     All platforms get the same form: both directions of each edge, without self-loops or duplicates. Each
-    direction is called an entry, as in the adjacency matrix. Entries are sorted by target, then source: the
-    order of a CSR matrix with targets as rows. Operations that need self-loops add them.
+    direction is called an entry, because it is one in the adjacency matrix. Entries are sorted by target,
+    then source: the order of a CSR matrix with targets as rows. Operations that need self-loops add them.
 
     A graph may have types of nodes and types of edges (relations). Then the reverse of an edge belongs to the
     reverse of its relation, and two nodes may have one entry for each relation.
@@ -77,8 +77,8 @@ class Graph:
 
         `train`, `val` and `test` are node indices. `edge_type` is the position in `relations` of each listed
         edge's relation. Relations include reverses; a relation without a reverse is its own reverse.
-        `type_sizes` has the number of nodes of each type, in the order of the nodes, and `sizes` that of each
-        separate graph. Raises UsageError if a node index is outside [0, N).
+        `type_sizes` counts the nodes of each type, and `sizes` the nodes of each separate graph, in the order
+        of the nodes. Raises UsageError if a node index is outside [0, N).
         """
         num_nodes = len(x)
         bounds = (node for ends in (source, target) if len(ends) for node in (ends.min(), ends.max()))

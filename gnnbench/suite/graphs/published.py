@@ -94,7 +94,7 @@ def _with_reverse(source: str, name: str, target: str, edges: int) -> tuple[tupl
 
 
 def _aifb(relations: int, edges: int) -> Dataset:
-    """Return aifb. Each relation of its stand-in has 14 % fewer edges than the last: from 4,070 to 6."""
+    """Return aifb. Each relation of its stand-in has 14 % fewer edges than the one before: 4,070 to 6."""
     weights = [86**rank * 100 ** (relations - rank) for rank in range(relations)]
     ends = [edges * end // sum(weights) for end in accumulate(weights, initial=0)]
     sizes = [end - start for start, end in pairwise(ends)]

@@ -28,8 +28,8 @@ def planetoid(dataset: Dataset, folder: Path) -> Graph:
 def ogb(dataset: Dataset, folder: Path) -> Graph:
     """Read a data set with its standard split from a folder with `raw` and `split`.
 
-    Edges become undirected. ogb's own classes would prompt the user, and they would write a cache next to the
-    files, which torch 2.6 and later cannot load.
+    Edges become undirected. ogb's own classes would prompt the user, and would write a cache that torch 2.6
+    and later cannot load into the folder.
     """
     with hidden("outdated"):  # otherwise `import ogb` queries a package index for newer versions, in a thread
         from ogb.io import read_graph_raw as readers

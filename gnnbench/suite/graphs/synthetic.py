@@ -141,9 +141,9 @@ def molecules(name: DatasetName) -> Graph:
     (atoms without hydrogen), on average 23.16 nodes (documentation of dgl.data.ZINCDataset) and 49.8 entries
     (documentation of torch_geometric.datasets.ZINC).
 
-    A molecule is a chain of atoms, in which a bond from each sixth atom back to the fifth before it may close
-    a ring. The size is a scaled sum of four uniform random numbers. The label says whether the molecule has
-    more rings than the median; the features of its atoms depend a little on the label.
+    A molecule is a chain of atoms. At each sixth atom, a bond to the atom five before it may close a ring.
+    The size is a scaled sum of four uniform random numbers. The label says whether the molecule has more
+    rings than the median; the features of its atoms depend a little on the label.
     """
     random, count = RandomState(SEED), name.dataset.graphs
     sizes = _sizes(random, count, name.nodes)
@@ -214,12 +214,12 @@ def _rounded(weight: NDArray[np.float64], total: int) -> Ints:
 
 
 def _stubs(random: RandomState, degrees: Ints) -> Ints:
-    """Return random nodes, shuffled, each as many times as one of the degrees: int64 [sum(degrees)]."""
+    """Assign the degrees to random nodes; list each node once per degree, shuffled: int64 [sum(degrees)]."""
     return random.permutation(np.repeat(random.permutation(len(degrees)), degrees))
 
 
 def _simple(random: RandomState, source: Ints, target: Ints) -> Ints:
-    """Return as many distinct edges as there are pairs of ends, without loops, by lower end: int64 [2, M].
+    """Return as many distinct edges as pairs of ends, without loops, sorted by lower end: int64 [2, M].
 
     This is the configuration model (Molloy and Reed, 1995), except that each loop and each duplicate is
     replaced by a random pair from the same ranges of nodes.
@@ -273,8 +273,8 @@ def _split(random: RandomState, nodes: int, sizes: tuple[int, int, int]) -> list
 def attributes(nodes: int) -> tuple[Floats, Ints, int, Ints, Ints, Ints]:
     """Return synthetic attributes for a graph without attributes; they depend on its number of nodes only.
 
-    They are features, float32 [nodes, 128]; labels, int64 [nodes], which features depend on but edges do not;
-    the number of classes, 16; and the node indices for training (60 %), validation and testing (20 % each).
+    They are features, float32 [nodes, 128]; labels, int64 [nodes], which affect features but not edges; the
+    number of classes, 16; and the node indices for training (60 %), validation and testing (20 % each).
     """
     random, part = RandomState(nodes), nodes // 5
     label = _labels(random, nodes, ATTRIBUTES_CLASSES)

@@ -22,13 +22,13 @@ _MOST_NODES = 16384
 
 
 def counts(num_nodes: int) -> list[int]:
-    """Return the parts' numbers of nodes: one to eight eighths of the graph, but at most of _MOST_NODES."""
+    """Return the parts' numbers of nodes: one to eight eighths of the graph, or of _MOST_NODES if larger."""
     largest = min(num_nodes, _MOST_NODES)
     return [max(1, largest * part // SIZES) for part in range(1, SIZES + 1)]
 
 
 def _parts(graph: Graph) -> list[Graph]:
-    """Return the parts of a graph: its first nodes, and the entries between them."""
+    """Return the parts of a graph: for each of `counts`, its first nodes and the entries between them."""
     return [
         graph.part(torch.arange(count), (graph.edge_index < count).all(dim=0).nonzero().squeeze(1))
         for count in counts(graph.num_nodes)

@@ -29,7 +29,7 @@ def with_duplicates(graph: Graph) -> Tensor:
 
 
 def one_direction(graph: Graph) -> Tensor:
-    """Return the edges whose source is less than the target: int64 [2, E / 2]."""
+    """Return the edges from a node to a node with a larger index: int64 [2, E / 2]."""
     source, target = graph.edge_index
     return graph.edge_index[:, source < target]
 

@@ -21,7 +21,7 @@ _SPARSE = refuses("torch.sparse.softmax does not support half precision", HALF)
 
 
 def scores(case: Case) -> Tensor:
-    """Return scores around 100 [E, HEADS].
+    """Return scores [E, HEADS] of about 100.
 
     In float32 exp(100) overflows, so the check fails for a softmax that does not subtract the maximum.
     """

@@ -52,7 +52,7 @@ def network_loss(graph: Graph, *tensors: Tensor) -> Tensor:
 def gat_loss(graph: Graph, *tensors: Tensor) -> Tensor:
     """Return GAT's loss.
 
-    `tensors` are each layer's attention vectors of source and target and its weight; then both biases and x.
+    `tensors` are, for each layer, attention vectors (source, target) and a weight; then both biases and x.
     """
     source, target, weight, next_source, next_target, next_weight, bias, next_bias, x = tensors
     hidden = F.elu(gat_conv.gat(graph, source, target, weight, bias, x))

@@ -35,8 +35,7 @@ class Batch(NamedTuple):
 class Draw(NamedTuple):
     """A batch for checks, on the CPU: the graph's indices of the seeds [T] and of all nodes [n].
 
-    `layers` has, for each layer, sources and targets as indices in the batch, int64 [2, m], and the number of
-    output rows.
+    For each layer, `layers` has edges, int64 [2, m], of indices in the batch, and the number of output rows.
     """
 
     seeds: Tensor
@@ -133,13 +132,13 @@ class _Dgl:
         return dgl.dataloading.DataLoader(graph, nodes, sampler, device=case.device, **options)
 
     def start(self, seed: int = 0) -> None:
-        from ..platforms.dgl import dgl  # recorded counters have this call
+        from ..platforms.dgl import dgl  # the recorded counters include it
 
         torch.default_generator.manual_seed(seed)  # for the order of nodes
         dgl.seed(seed)
 
     def batches(self, loader: Any, device: Any) -> Iterator[Batch]:  # noqa: ARG002 - the loader has a device
-        with warnings.catch_warnings():  # such as that cores could be chosen
+        with warnings.catch_warnings():  # such as the advice to choose cores
             warnings.simplefilter("ignore")
             for _, _, blocks in loader:
                 yield Batch(blocks, blocks[0].srcdata["x"], blocks[-1].dstdata["y"], blocks)

@@ -37,7 +37,7 @@ def features(case: Case) -> Tensor:
 
 
 def gat_parameters(width: int) -> dict[str, Tensor]:
-    """Return values by names in PyG: attention vectors [1, H, C], weight [H C, F] and bias [H C]."""
+    """Return parameters by name in PyG: attention vectors [1, H, C], weight [H C, F] and bias [H C]."""
     channels = _channels(width)
     at_source, at_target = _positive(2 * HEADS, channels).div(channels).view(2, 1, HEADS, channels)
     return {
@@ -49,7 +49,7 @@ def gat_parameters(width: int) -> dict[str, Tensor]:
 
 
 def gatv2_parameters(width: int) -> dict[str, Tensor]:
-    """Return values by names in PyG: attention vector [1, H, C], weights [H C, F] and biases [H C].
+    """Return parameters by name in PyG: attention vector [1, H, C], weights [H C, F] and biases [H C].
 
     DGL's layer has no `bias`.
     """

@@ -27,7 +27,7 @@ def gcn_norm(graph: Graph, weight: Tensor) -> Tensor:
 
 
 def edge_weight_norm(graph: Graph, weight: Tensor) -> Tensor:
-    """Return (A + I) divided by the roots of the weight sums by target and by source: COO.
+    """Return A + I, each entry divided by the roots of the weight sums at its target and its source: COO.
 
     This is `dgl.nn.EdgeWeightNorm("both")`, which differs from gcn_norm if weights depend on the direction.
     """
@@ -38,7 +38,7 @@ def edge_weight_norm(graph: Graph, weight: Tensor) -> Tensor:
 
 
 def degree_norm(graph: Graph, _like: Tensor) -> Tensor:
-    """Return max(degree, 1) ** -1/2 without self-loops: [N]."""
+    """Return max(degree, 1) ** -0.5 for each node, without self-loops: [N]."""
     return graph.edge_index[0].bincount(minlength=graph.num_nodes).clamp(min=1).double().rsqrt()
 
 

@@ -25,7 +25,7 @@ _STORED = refuses("SQLiteDatabase stores NumPy's arrays, which have no bfloat16"
 
 
 def size(graph: Graph) -> int:
-    """Return the number of graphs in a batch: SIZE, or fewer if all graphs do not fill BATCHES batches."""
+    """Return the number of graphs in a batch: SIZE, or fewer if there are too few for BATCHES batches."""
     return min(SIZE, len(all_sizes(graph)) // BATCHES)
 
 
@@ -61,7 +61,7 @@ def loading_from_disk(case: Case) -> Iterator[Loading]:
 
 
 def _dataset(case: Case, folder: str) -> Any:
-    """Return a folder's data set: an SQLite table with a row per graph and a column per tensor."""
+    """Return the data set in a folder: an SQLite table with a row per graph and a column per tensor."""
 
     class Molecules(pyg_data.OnDiskDataset):  # type: ignore[misc]
         def serialize(self, data: Any) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def _sparse_graph(case: Case) -> _Typed:
 
 
 def _dgl_graph(case: Case, *, empty: bool = False) -> _Typed:
-    """Return the heterograph; without `empty`, it lacks relations without edges, which update_all refuses."""
+    """Return the heterograph, in which relations have edges unless `empty`, as update_all requires."""
     sizes = case.graph.type_sizes
     edges = {
         tuple(relation): tuple(ends) for relation, ends in edges_of(case).items() if empty or ends.size(1)

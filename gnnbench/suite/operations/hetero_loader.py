@@ -76,7 +76,7 @@ def check(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
 def _require_neighbors(
     graph: Graph, members: Tensor, edges: "Mapping[Relation, Hop]", relations: "Mapping[Relation, Graph]"
 ) -> None:
-    """Check a draw of NeighborLoader: once per node and relation, at the hop after the node was reached."""
+    """Check a NeighborLoader draw: each relation expands a node once, at the hop after it was reached."""
     depth, count = torch.full((graph.num_nodes,), -1), 0
     depth[next(iter(edges.values())).expanded] = 0
     for hop, fan_out in enumerate(FAN_OUTS):

@@ -31,7 +31,7 @@ def _sage(case: Case, fan_in: int, fan_out: int) -> Module:
 
 
 def sage_layer(case: Case) -> Module:
-    """Make a GraphSAGE layer with means, whose input and output have the hidden width."""
+    """Make a GraphSAGE layer with mean aggregation, whose input and output have the hidden width."""
     width = case.spec.hidden
     matrices = (inputs.pattern(2 * width, width) / (2 * width) ** 0.5).chunk(2)
     return network.with_parameters(
@@ -169,7 +169,7 @@ def passing(graph: Graph, x: Tensor, weight: Tensor) -> Tensor:
     Gradients are comparable although ReLU has a kink, because a difference of two floating-point numbers has
     the right sign in every dtype.
     """
-    # The backward pass computes messages again, as autograd would keep several numbers for each.
+    # The backward pass computes messages again; autograd would keep several numbers for each message.
     parts = (
         torch.utils.checkpoint.checkpoint(_passed, graph.edge_index, columns, weight, use_reentrant=False)
         for columns in x.split(_COLUMNS, dim=1)

@@ -62,7 +62,7 @@ class Blocks(NamedTuple):
 
 
 def blocks(edges: Edges, dtype: Any) -> Blocks:
-    """Make the matrix's structure from the graph; its indices have the `dtype`."""
+    """Make the block-diagonal matrix of a graph, without values; its indices have the `dtype`."""
     degree = torch.bincount(edges.target, minlength=edges.num_nodes)
     row_pointer = torch.cat((degree.new_zeros(1), degree.cumsum(0), degree.cumsum(0) + edges.num_edges))
     column = torch.cat((edges.source, edges.source + edges.num_nodes))

@@ -32,7 +32,7 @@ def _dgl(structure: Any) -> Tensor:
 
 
 def check(case: Case, pairs: Tensor, *_inputs: Any) -> Tensor:
-    """Check that pairs [2, m] are distinct, of two different nodes and not edges; return their number."""
+    """Check that pairs [2, m] are distinct, no loops and no edges; return the number of pairs."""
     graph, (source, target) = case.graph, sampled.to_int64(pairs)
     inside = (pairs >= 0) & (pairs < graph.num_nodes)
     sampled.require(inside.all(), "a drawn pair has a node that is not in the graph")

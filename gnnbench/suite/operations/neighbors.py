@@ -107,7 +107,7 @@ def times(graph: Graph) -> Tensor:
 
 
 def _trees(graph: Graph, output: Any, batch: Chosen, *, timed: bool) -> tuple[Tensor, Tensor]:
-    """Check a draw that is separate for each seed; return what is compared with `reference`.
+    """Check a draw whose neighbours are drawn for each seed alone; return what is compared with `reference`.
 
     If `timed`, no neighbour may be younger than the seed.
     """

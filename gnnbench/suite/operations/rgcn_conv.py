@@ -50,7 +50,7 @@ def _edge_type(case: Case) -> Tensor:
 
 
 def _sorted_graph(case: Case) -> _Edges:
-    """Return DGL's graph with its edges sorted by relation, and the factors by which sums become means."""
+    """Return DGL's graph with edges sorted by relation, and the factors that turn sums into means."""
     graph, edge_type = case.graph, _edge_type(case).cpu()
     order = edge_type.argsort(stable=True)
     source, target = case.edge_index()[:, order.to(case.device)]

@@ -37,7 +37,7 @@ class Destination(NamedTuple):
 
 
 def unsorted_index(case: Case) -> Destination:
-    """Return the sources of the entries, which are sorted by target."""
+    """Return an unsorted index: the source of each entry. The entries are sorted by target."""
     return Destination(case.edge_index()[0].clone(), case.graph.num_nodes)
 
 
@@ -115,7 +115,7 @@ def _ones(case: Case) -> Any:
 
 
 def degrees(graph: Graph) -> Tensor:
-    """Return the number of entries of each node, which is the same at both ends: int64 [N]."""
+    """Return the degree of each node, which is the same at both ends of the entries: int64 [N]."""
     return graph.edge_index[0].bincount(minlength=graph.num_nodes)
 
 

@@ -43,8 +43,7 @@ PLATFORMS: Mapping[str, Platform] = {
 }
 
 COMPARED = tuple(name for name in PLATFORMS if name not in ("compiled", "pyg_lib"))
-"""Each operation has a call, or a reason for having none, on each of these platforms. The others also run
-PyG."""
+"""On each of these, an operation has a call or a reason for having none; the others run PyG, too."""
 
 Result = Callable[..., "Tensor | tuple[Tensor, ...]"]
 """Takes the output and the inputs of `run`; returns tensors in the form of the reference's output."""

@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(fixtures, "gnnbench-fixtures")
     config.pluginmanager.register(Choice(config), CHOICE)
     try:
-        if any(value is not False for value in typed_values(config).values()):  # none: nothing to check
+        if any(value is not False for value in typed_values(config).values()):  # otherwise, nothing to check
             run_of(config)
     except UsageError as error:
         raise usage_error(str(error)) from None
