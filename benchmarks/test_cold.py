@@ -1,7 +1,7 @@
-"""The import of each library, for which a user waits before anything is computed.
+"""The import of each library, which a user waits for before anything is computed.
 
-Every script, test and worker process pays for a slow import. PyG 2.7 takes 0.15 s longer to import, because
-it also imports its `llm` package and pandas (pyg#10772). A fresh interpreter is timed, from start to exit.
+Every script, test and worker process pays for a slow import. Since version 2.7, PyG also imports its `llm`
+package and pandas, which takes 0.15 s (pyg#10772). A fresh interpreter is timed, from start to exit.
 """
 
 import pytest

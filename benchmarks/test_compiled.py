@@ -1,8 +1,8 @@
 """Layers under torch.compile on eight graphs of different sizes, like the mini-batches of an epoch.
 
 torch.compile compiles for the first size, and at the second size once more for all sizes. If it compiled a
-layer again for each size, every new batch would take seconds instead of milliseconds. The timed calls are
-those after warm-up. The counters and a note below the table show the number of compilations.
+layer again for each size, every new batch would take seconds instead of milliseconds. Only calls after
+warm-up are timed. The counters and a note below the table show the number of compilations.
 """
 
 import pytest

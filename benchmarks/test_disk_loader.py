@@ -1,6 +1,6 @@
-"""Loaders that read 128 molecules per training step from an SQLite file, with no workers or two.
+"""Loaders that read 128 molecules per training step from an SQLite file, with 0 or 2 workers.
 
-PyG reads data sets that do not fit into memory like this. Each batch is one query, and each graph is
+This is how PyG reads data sets that do not fit into memory. Each batch is one query, and each graph is
 deserialised. An epoch once leaked about 300 MB (pyg#10356).
 """
 

@@ -1,6 +1,6 @@
 """Preparing an edge list for training: merging duplicates, or adding the reverse of each edge.
 
-Both sort the list. A data set is prepared once, but pooling, rewiring and augmentation prepare edge lists in
+Both operations sort the list. A data set needs them once, but pooling, rewiring and augmentation need them in
 each training step.
 """
 

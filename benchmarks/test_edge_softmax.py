@@ -1,7 +1,6 @@
 """The softmax of graph attention: an exponential, a sum for each node and a division for each edge.
 
-Attention layers call it once per forward pass, here for 8 heads. It has no matrix product: it is
-memory-bound.
+Each forward pass of an attention layer calls it, here for 8 heads. It is memory-bound.
 """
 
 import pytest

@@ -1,7 +1,7 @@
 """One training epoch of a three-layer GCN, and its two passes alone; epochs of GAT and GraphSAGE.
 
-The epoch shows how much a slower kernel matters in training, the passes show where it is slower. GAT spends
-most of its time on edges. GraphSAGE also propagates the wide features of the data set.
+The epoch shows how much a slower kernel matters in training, and the passes show which of them it slows down.
+GAT spends most of its time on edges. GraphSAGE also propagates the wide features of the data set.
 """
 
 import pytest

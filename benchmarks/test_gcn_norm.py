@@ -1,7 +1,7 @@
-"""The symmetric normalisation of a graph convolution: degrees, a power, and one product per edge.
+"""The symmetric normalisation of a graph convolution: degrees, their inverse roots, one product per edge.
 
-Layers without a cache compute it in every forward pass. On a SparseTensor it builds a new matrix, which once
-caused host-device synchronisations.
+Layers without a cache compute it in every forward pass. On a SparseTensor, the normalisation builds a new
+matrix, which once caused host-device synchronisations.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""Loaders that join 128 molecules per training step, with no workers or two.
+"""Loaders that join 128 molecules per training step, with 0 or 2 workers.
 
 Workers send batches to the training process through shared memory, which can cost more time than they save.
 This made epochs longer more than once (pyg#3398, pyg#7883).

@@ -1,7 +1,7 @@
-"""Loaders on a graph with several types of nodes and edges: batches of 128 nodes, no workers or two.
+"""Loaders on a graph with several types of nodes and edges: batches of 128 nodes, 0 or 2 workers.
 
 NeighborLoader samples neighbours per relation, HGTLoader samples nodes per type. With workers, HGTLoader once
-fell from 9.57 to 2.00 batches a second, its speed without workers (pyg#8232).
+fell from 9.57 to 2.00 batches per second, as slow as without workers (pyg#8232).
 """
 
 from functools import partial

@@ -1,4 +1,4 @@
-"""Loaders for link prediction, with no workers or two: 128 edges, 128 random pairs, and neighbours.
+"""Loaders for link prediction, with 0 or 2 workers: 128 edges, 128 random pairs, and neighbours.
 
 A batch has up to 512 end nodes, whose neighbours are sampled at two hops, so it costs as much as several
 batches for node classification. The loader also samples the pairs, and renumbers the distinct end nodes.

@@ -1,7 +1,7 @@
 """Whole models of PyG, eager (`pyg`) and compiled (`compiled`), as in PyTorch's `basic_gnn_*` benchmarks.
 
 A single layer does not show what torch.compile gains or loses between layers. Compilation is not timed, so
-the ratio of the two rows is the gain in each later call. Ten PyTorch issues about GNN regressions are on
+the ratio of the two rows is the gain in each later call. Ten PyTorch issues about GNN regressions concern
 these models, most of them in half precision, with one thread or with all threads.
 """
 

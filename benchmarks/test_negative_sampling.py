@@ -1,7 +1,7 @@
 """4,096 random pairs of nodes without an edge between them: negative examples for link prediction.
 
-Training samples them for each batch or epoch. PyG samples pairs with Python's `random`, and finds those that
-are edges with NumPy. DGL does both in one call.
+Training samples them for each batch or epoch. PyG samples pairs with Python's `random`, and uses NumPy to
+find the edges among them. DGL does both in one call.
 """
 
 from functools import partial

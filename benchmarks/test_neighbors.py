@@ -1,7 +1,7 @@
 """Sampling neighbours of a batch of nodes, at two hops.
 
-Training on large graphs samples them for each batch, on the CPU, and the GPU waits if that is slow. Samplers
-became slower more than once: weighted sampling in DGL's GraphBolt by a factor of 1.9 (dgl#6257).
+Training on large graphs samples them for each batch, on the CPU, and the GPU waits for a slow sampler.
+Samplers became slower more than once: weighted sampling in DGL's GraphBolt by a factor of 1.9 (dgl#6257).
 """
 
 from functools import partial

@@ -1,6 +1,6 @@
 """A sparse product and an edge softmax with one CPU thread, two threads, and all threads of the session.
 
-The speed-up is the time with one thread divided by the time with more. A small speed-up shows that a library
+The speed-up is the time with one thread divided by the time with more. A low speed-up shows that a library
 lost its parallel loop or splits rows badly; a time alone might only mean a slower machine. On two cores,
 `2_threads` and `all_threads` are the same.
 """

@@ -1,4 +1,4 @@
-"""Baselines of counters, such as a call's number of operators: valid wherever the versions are the same."""
+"""Baselines of counters, such as a call's operators: valid wherever the package versions are the same."""
 
 import json
 import sys

@@ -33,7 +33,7 @@ def _package(package: str) -> Diagnosis:
     if package == "dgl":
         with suppress(Exception):
             import_dgl()
-    with hidden("outdated"):  # ogb would look for newer versions on the network with it, in threads
+    with hidden("outdated"):  # if ogb finds it, threads look for newer versions on the network
         reason = unusable(package)
     if reason:
         return Diagnosis(package, "missing", f"{number}: {reason}", install_command(package))

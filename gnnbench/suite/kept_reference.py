@@ -56,7 +56,7 @@ class Expected:
             raise UncomparableError("the output needs no gradient, but the kernel's output does")
         leaves = [tensor for tensor in floats(self.arguments) if tensor.requires_grad]
         gradients = torch.autograd.grad(outputs, leaves, grad_outputs, materialize_grads=True)
-        # Detached outputs free the memory that the backward pass needed.
+        # Detaching the outputs frees the memory that the backward pass needed.
         detached = {place: part.detach() for place, part in self.outputs.items() if isinstance(part, Tensor)}
         self.outputs |= detached
         return gradients
@@ -122,7 +122,7 @@ def stored(tensor: Tensor) -> tuple[Tensor | None, Tensor]:
     if tensor.layout == torch.sparse_coo:
         tensor = tensor.coalesce()
         return tensor.indices(), tensor.values()
-    return tensor.detach().to_sparse_coo()._indices(), tensor.values()  # noqa: SLF001 - CSC's is not coalesced
+    return tensor.detach().to_sparse_coo()._indices(), tensor.values()  # noqa: SLF001 - from CSC it is uncoalesced
 
 
 def _equal(values: Any, other_values: Any) -> bool:

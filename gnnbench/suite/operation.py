@@ -63,7 +63,7 @@ class Operation:
 
     name: str
     calls: Mapping[str, Call]
-    """By platform."""
+    """The call on each platform."""
     absent: Mapping[str, str] = field(default_factory=dict)
     """By platform, the reason why the platform lacks the operation."""
     directions: tuple[str, ...] = (FORWARD, FORWARD_BACKWARD)

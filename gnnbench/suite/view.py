@@ -12,7 +12,7 @@ from .graphs.graph import Graph
 from .operation import Operation
 
 LARGE = 1 << 26
-"""Graph entries times feature width. From this product on, not every entry of an output is checked."""
+"""If a graph's entries times the feature width reach this, only a part of each output is checked."""
 PROJECTIONS = 8
 """Number of random projections by which a linear operation is checked."""
 SAMPLED_ROWS = 4096

@@ -16,7 +16,7 @@ from ...engine.ground.files import user_path
 ATTRIBUTES_WIDTH = 128
 """Number of synthetic features for nodes without features."""
 NODE = "node"
-"""The type of all nodes of a graph that has one type."""
+"""The type of every node in a graph with one type of nodes."""
 REVERSE = "rev_"
 """Prefix of a reverse relation, which has the same edges in the other direction."""
 

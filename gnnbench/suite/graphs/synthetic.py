@@ -51,7 +51,7 @@ def stand_in(name: DatasetName) -> Graph:
         edges.append(_edges(random, sum(block.values()), nodes[start], nodes[end]))
         if dataset.relations:
             types.append(random.permutation(np.repeat(list(block), list(block.values()))))
-    source, target = edges[0] if len(edges) == 1 else np.concatenate(edges, axis=1)  # concatenating copies
+    source, target = edges[0] if len(edges) == 1 else np.concatenate(edges, axis=1)  # one is not copied
     return Graph.build(
         name.id,
         source,

@@ -1,7 +1,7 @@
 """PyG under torch.compile: layers on graphs of eight sizes; inference and training of whole models.
 
 The models are those of PyTorch's `basic_gnn_*` benchmarks: three layers on features of the hidden width, and
-an output for each class. They run both eager and compiled.
+an output for each class. They run eagerly and compiled.
 """
 
 from collections.abc import Callable, Iterator

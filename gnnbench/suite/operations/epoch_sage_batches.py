@@ -132,7 +132,7 @@ class _Dgl:
         return dgl.dataloading.DataLoader(graph, nodes, sampler, device=case.device, **options)
 
     def start(self, seed: int = 0) -> None:
-        from ..platforms.dgl import dgl  # the recorded counters include it
+        from ..platforms.dgl import dgl  # recorded counters include this import
 
         torch.default_generator.manual_seed(seed)  # for the order of nodes
         dgl.seed(seed)

@@ -1,4 +1,4 @@
-"""Conversions of a weighted matrix: a shuffled edge list to CSR and CSC, CSR to COO and to its transpose.
+"""Conversions of a weighted matrix: a shuffled edge list to CSR and CSC; CSR to COO and transposed.
 
 Forward only: the gradient of torch.sparse_csr_tensor makes a dense matrix [N, N], and DGL converts edge
 indices, not weights.

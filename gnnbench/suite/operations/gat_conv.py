@@ -1,8 +1,8 @@
 """Graph attention with 8 heads.
 
-GAT (Velickovic et al., ICLR 2018), GATv2 (Brody et al., ICLR 2022), and attention by dot products. In GAT and
-GATv2 a node attends to its neighbours and to itself. PyG adds self-loops in each call; DGL gets a graph with
-self-loops. PyG's GATv2Conv also adds a bias to its output; DGL's layer has no such bias.
+The layers are GAT (Velickovic et al., ICLR 2018), GATv2 (Brody et al., ICLR 2022), and dot-product attention.
+In GAT and GATv2 a node attends to its neighbours and to itself. PyG adds self-loops in each call; DGL gets a
+graph with self-loops. PyG's GATv2Conv also adds a bias to its output; DGL's layer has no such bias.
 """
 
 from dataclasses import replace

@@ -1,9 +1,9 @@
 """AGGNet's aggregate: sums over several hops, of one column or of two as in MH-Aug (Park et al., 2021).
 
-A state of MH-Aug keeps some edges E' and some nodes k. One product per hop computes both agg(1; E') over the
-kept edges and agg(k; E) over all edges. A platform that uses a single matrix makes it block-diagonal; dropped
-edges have the value 0 in the first block. A node's own value is added, not stored as a self-loop. All sums
-are of integers, so they are exact in float64 in any order.
+agg(x; E) sums x over neighbours along the edges E. A state of MH-Aug keeps some edges E' and some nodes k.
+One product per hop computes both agg(1; E') and agg(k; E). A platform that uses a single matrix makes it
+block-diagonal; dropped edges have the value 0 in the first block. A node's own value is added, not stored as
+a self-loop. All sums are of integers, so they are exact in float64 in any order.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,8 +1,8 @@
 """Sums, means, maxima and products of messages by an index, or in sorted segments; degrees and ranks.
 
-Message e of [E, F] belongs to node index[e], the source of entry e. Entries are sorted by target, so a node's
-messages are not adjacent. Likewise, PyG's data sets are sorted by source but aggregated at targets. In
-segment operations, a message belongs to its target instead, and offsets separate the nodes' messages.
+Messages are [E, F]. Message e belongs to node index[e], the source of entry e. Entries are sorted by target,
+so a node's messages are not adjacent. Likewise, PyG's data sets are sorted by source but aggregated at
+targets. In segment operations, a message belongs to its target instead, and offsets separate nodes.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """The platforms: libraries, or alternative implementations in a library, with a module for each.
 
-Importing this module imports no library; only its functions do.
+Importing this module does not import any library; its functions do.
 """
 
 import importlib
