@@ -119,12 +119,12 @@ def compare(
         excess = excess.nan_to_num(torch.inf).where(wrong, 0.0)
         worst = int(excess.argmax())
         position = tuple(map(int, np.unravel_index(worst, error.shape)))
-        worst_error, value, right, allowed = (
+        worst_error, value, reference, allowed = (
             tensor.reshape(-1)[worst].item() for tensor in (error, computed, expected, allowed_errors)
         )
         raise MismatchError(
             f"{what} is wrong: largest error {worst_error:.3g} at {position}, where it is "
-            f"{value:.6g} and the reference is {right:.6g}; allowed {allowed:.3g}"
+            f"{value:.6g} and the reference is {reference:.6g}; allowed {allowed:.3g}"
         )
 
 

@@ -117,7 +117,7 @@ _MOST_ROUNDS = 32
 
 
 def tied(
-    start: Tensor,
+    argument: Tensor,
     recompute: Callable[[], Tensor],
     wrong: Tensor,
     computed: Tensor,
@@ -126,12 +126,12 @@ def tied(
 ) -> Tensor:
     """Return at which entries a gradient may differ because entries of the argument tie for a maximum.
 
-    The entries of `start`, an argument of the reference, whose gradient is `wrong` are moved up and down a
-    little, which decides each tie both ways. Where the reference's gradient, `recompute()`, then jumps by
-    more than `allowed`, both values are right. `start` is moved in place and restored.
+    The entries of the reference's `argument` whose gradient is `wrong` are moved up and down a little, which
+    decides each tie both ways. Where the reference's gradient, `recompute()`, then jumps by more than
+    `allowed`, both values are right. `argument` is moved in place and restored.
     """
     jumps = torch.zeros_like(wrong)
-    original = start.detach().clone()
+    original = argument.detach().clone()
     size = _STEP * original.abs().clamp(min=original.abs().square().mean().sqrt().item())
     size *= 1 + torch.rand(size.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     signs = (computed.abs() - expected.abs()).sign()
@@ -141,11 +141,11 @@ def tied(
             previous = jumps.clone()
             for step in (shift, -shift):
                 with torch.no_grad():
-                    start.copy_(original + step)
+                    argument.copy_(original + step)
                 jumps |= (recompute() - expected).abs() > allowed
             if torch.equal(previous, jumps) or not bool((wrong & ~jumps).any()):
                 break
     finally:
         with torch.no_grad():
-            start.copy_(original)
+            argument.copy_(original)
     return jumps & computed.isfinite()

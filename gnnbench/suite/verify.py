@@ -104,13 +104,13 @@ def _compare_outputs(case: Case, computed: Mapping[str, Any], expected: Expected
         where = "the reference" if different[0] in computed else "the output"
         places = ", ".join(f"output{place}" for place in computed)
         raise MismatchError(f"{where} lacks output{different[0]}; the output has {places}")
-    for place, right in expected.outputs.items():
-        what, values = f"output{place}", computed[place]
-        if isinstance(values, Tensor) and isinstance(right, Tensor):
-            check_type(case, values, right)
-            compare(case, what, view.output(values), view.expected(right), largest)
-        elif isinstance(values, Tensor) or isinstance(right, Tensor) or not agree(case, values, right):
-            raise MismatchError(f"{what} is {_summary(values)}, and the reference is {_summary(right)}")
+    for place, reference in expected.outputs.items():
+        what, value = f"output{place}", computed[place]
+        if isinstance(value, Tensor) and isinstance(reference, Tensor):
+            check_type(case, value, reference)
+            compare(case, what, view.output(value), view.expected(reference), largest)
+        elif isinstance(value, Tensor) or isinstance(reference, Tensor) or not agree(case, value, reference):
+            raise MismatchError(f"{what} is {_summary(value)}, and the reference is {_summary(reference)}")
 
 
 def _summary(value: Any) -> str:
@@ -131,7 +131,7 @@ def _compare_gradients(
     if case.spec.direction != FORWARD_BACKWARD:
         compare_network(case, [gradient for gradient, _ in computed], references)
     else:
-        for index, ((gradient, _), start) in enumerate(zip(computed, before, strict=True)):
+        for index, ((gradient, _), argument) in enumerate(zip(computed, before, strict=True)):
             what = f"the gradient of input tensor {index}"
             if not view.is_zero_outside(gradient):
                 raise MismatchError(f"{what} is not zero where the output does not depend on it")
@@ -139,14 +139,14 @@ def _compare_gradients(
             def recompute(index: int = index) -> Tensor:
                 return replace(expected).gradients[index]
 
-            dense = not start.is_nested and start.layout in _DENSE
-            ties = partial(tied, start, recompute) if dense else None
-            largest = _gradient_terms(start, expected.outputs, upstream)
+            dense = not argument.is_nested and argument.layout in _DENSE
+            ties = partial(tied, argument, recompute) if dense else None
+            largest = _gradient_terms(argument, expected.outputs, upstream)
             compare(case, what, view.inside(gradient), references[index], largest, ties)
     if case.spec.direction == TRAIN:
-        for index, ((gradient, parameter), start) in enumerate(zip(computed, before, strict=True)):
-            after = adam_step(start.detach(), gradient.detach().cpu().double())
-            compare(case, f"parameter {index} after the step", parameter, after, largest_of([start]))
+        for index, ((gradient, parameter), argument) in enumerate(zip(computed, before, strict=True)):
+            after = adam_step(argument.detach(), gradient.detach().cpu().double())
+            compare(case, f"parameter {index} after the step", parameter, after, largest_of([argument]))
 
 
 def _reference_inputs(case: Case, inputs: Sequence[Any], reference: Reference) -> list[tuple[Any, bool]]:
@@ -206,14 +206,14 @@ def _gradients(
     tensors = ((tensor, transposed) for item, transposed in pairs for tensor in floats(item))
     leaves = [(tensor, transposed) for tensor, transposed in tensors if tensor.requires_grad]
     matched = zip(leaves, references, before, strict=True)
-    for index, ((tensor, transposed), expected, start) in enumerate(matched):
+    for index, ((tensor, transposed), expected, argument) in enumerate(matched):
         gradient = tensor.grad
         if gradient is None:
             if expected.any():
                 raise MismatchError(f"the gradient of input tensor {index} is missing")
             yield torch.zeros_like(expected), tensor.t() if transposed else tensor
             continue
-        gradient = _dense(gradient, start)
+        gradient = _dense(gradient, argument)
         yield (gradient.t(), tensor.t()) if transposed else (gradient, tensor)
 
 

@@ -81,12 +81,12 @@ class Rows(View):
         fixed = [graph.num_nodes - 1, int(degree.argmin()), *([int(degree.argmax())] if reach == 1 else [])]
         order = torch.randperm(graph.num_nodes, generator=torch.Generator().manual_seed(0))
         count = SAMPLED_ROWS
-        self._total = graph.num_nodes, graph.num_edges
+        self._num_nodes, self._num_edges = graph.num_nodes, graph.num_edges
         while True:
             sample = torch.zeros(graph.num_nodes, dtype=torch.bool)
             sample[order[:count]] = sample[fixed] = True
-            self._sample, nodes = sample, sample
-            self._entries = entries = sample[ends]
+            self._sampled_nodes = nodes = sample
+            self._sampled_entries = entries = sample[ends]
             for hop in range(reach):
                 entries = entries if hop == 0 else nodes[ends]
                 nodes = nodes.clone()
@@ -94,12 +94,13 @@ class Rows(View):
             if count == 1 or int(entries.sum()) * width <= _SAMPLED_VALUES:
                 break
             count //= 2
-        self._nodes, self._edges = nodes.nonzero().squeeze(1), entries.nonzero().squeeze(1)
-        self.graph = graph.part(self._nodes, self._edges)
+        self._reached_nodes = nodes.nonzero().squeeze(1)
+        self._reached_entries = entries.nonzero().squeeze(1)
+        self.graph = graph.part(self._reached_nodes, self._reached_entries)
 
     def upstream(self, gradient: Tensor) -> Tensor:
         """Return the gradient, with zeros outside the sample."""
-        sample = self._sample if len(gradient) == self._total[0] else self._entries
+        sample = self._sampled_nodes if len(gradient) == self._num_nodes else self._sampled_entries
         return gradient * sample.to(gradient).view(-1, *(1,) * (gradient.dim() - 1))
 
     def inside(self, tensor: Tensor) -> Tensor:
@@ -118,19 +119,19 @@ class Rows(View):
 
     def output(self, output: Tensor) -> Tensor:
         """Return the rows of sampled nodes, or of entries that end at sampled nodes."""
-        sample = self._sample if len(output) == self._total[0] else self._entries
+        sample = self._sampled_nodes if len(output) == self._num_nodes else self._sampled_entries
         return output[sample.to(output.device)]
 
     def expected(self, output: Tensor) -> Tensor:
         """Return the same rows from the reference's output, which is for the part of the graph only."""
-        if len(output) == len(self._nodes):
-            return output[self._sample[self._nodes]]
-        return output[self._entries[self._edges]]
+        if len(output) == len(self._reached_nodes):
+            return output[self._sampled_nodes[self._reached_nodes]]
+        return output[self._sampled_entries[self._reached_entries]]
 
     def _rows_inside(self, tensor: Tensor) -> Tensor | None:
         """Return the indices of the rows inside. Returns None if the rows are neither nodes nor entries."""
         size = len(tensor) if tensor.dim() else 0
-        return {self._total[0]: self._nodes, self._total[1]: self._edges}.get(size)
+        return {self._num_nodes: self._reached_nodes, self._num_edges: self._reached_entries}.get(size)
 
 
 def view_of(graph: Graph, width: int, operation: Operation | None) -> View:

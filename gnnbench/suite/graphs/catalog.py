@@ -73,8 +73,8 @@ class DatasetName:
             path = user_path(text)
             if not path.is_file():
                 raise UsageError(f"{text}: there is no such file; give the path of a Matrix Market file")
-            counts = Dataset(path.name, "", 0, 0, ATTRIBUTES_WIDTH, ATTRIBUTES_CLASSES)
-            return cls(path.name, counts, path=path)
+            dataset = Dataset(path.name, "", 0, 0, ATTRIBUTES_WIDTH, ATTRIBUTES_CLASSES)
+            return cls(path.name, dataset, path=path)
         name, colon, variant = text.partition(":")
         if name in FAMILIES:
             return cls._parse_random(text, name, variant)
@@ -101,22 +101,22 @@ class DatasetName:
 
     @classmethod
     def _parse_random(cls, text: str, family: str, variant: str) -> "DatasetName":
-        row = FAMILIES[family]
+        kind = FAMILIES[family]
         number, at, edges = (variant, "", "") if family == "molecules" else variant.partition("@")
-        if not (number.isascii() and number.isdecimal() and int(number) in row.scales):
+        if not (number.isascii() and number.isdecimal() and int(number) in kind.scales):
             raise UsageError(
-                f"dataset '{text}': the scale must be a whole number from {row.scales[0]} to "
-                f"{row.scales[-1]}, such as {family}:14 for 2**14 {row.unit}"
+                f"dataset '{text}': the scale must be a whole number from {kind.scales[0]} to "
+                f"{kind.scales[-1]}, such as {family}:14 for 2**14 {kind.unit}"
             )
         scale = int(number)
         expected = f"the edges of a node, above 0 and at most {MOST_EDGES}, such as rmat:14@4"
-        per_node = _number(text, edges, MOST_EDGES, expected) if at else row.edges
-        suffix = f"@{per_node:g}" if per_node != row.edges else ""
+        per_node = _number(text, edges, MOST_EDGES, expected) if at else kind.edges
+        suffix = f"@{per_node:g}" if per_node != kind.edges else ""
         name = f"{family}:{scale}{suffix}"
-        counts = round(row.nodes * 2**scale), round(per_node * 2**scale), row.features, row.classes
+        counts = round(kind.nodes * 2**scale), round(per_node * 2**scale), kind.features, kind.classes
         graphs = 2**scale if family == "molecules" else 0
-        part = graphs // 12  # as in ZINC
-        dataset = Dataset(name, family, *counts, split=(graphs - 2 * part, part, part), graphs=graphs)
+        held = graphs // 12  # graphs to validate on, and to test on, as in ZINC
+        dataset = Dataset(name, family, *counts, split=(graphs - 2 * held, held, held), graphs=graphs)
         parsed = cls(name, dataset, synthetic=True, scale=scale, edges=per_node)
         if family == "hub" and parsed.is_crowded:
             raise UsageError(f"dataset '{text}': {parsed.nodes} nodes are too few for {parsed.pairs} edges")

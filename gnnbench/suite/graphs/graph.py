@@ -82,9 +82,9 @@ class Graph:
         """
         num_nodes = len(x)
         bounds = (node for ends in (source, target) if len(ends) for node in (ends.min(), ends.max()))
-        if unknown := [node for node in bounds if not 0 <= node < num_nodes]:
+        if outside := [node for node in bounds if not 0 <= node < num_nodes]:
             raise UsageError(
-                f"{name}: an edge has node {unknown[0]}, outside 0..{num_nodes - 1}; "
+                f"{name}: an edge has node {outside[0]}, outside 0..{num_nodes - 1}; "
                 "check how the file numbers its nodes"
             )
         entries, types = _entries(source, target, num_nodes, edge_type, reverses(relations))

@@ -47,8 +47,8 @@ def stand_in(name: DatasetName) -> Graph:
     label = np.zeros(name.nodes, dtype=np.int64)
     label[:labelled] = _labels(random, labelled, classes)
     edges, types = [], []
-    for (start, end), block in name.blocks.items():
-        edges.append(_edges(random, sum(block.values()), nodes[start], nodes[end]))
+    for (source_type, target_type), block in name.blocks.items():
+        edges.append(_edges(random, sum(block.values()), nodes[source_type], nodes[target_type]))
         if dataset.relations:
             types.append(random.permutation(np.repeat(list(block), list(block.values()))))
     source, target = edges[0] if len(edges) == 1 else np.concatenate(edges, axis=1)  # one is not copied
@@ -147,18 +147,18 @@ def molecules(name: DatasetName) -> Graph:
     """
     random, count = RandomState(SEED), name.dataset.graphs
     sizes = _sizes(random, count, name.nodes)
-    last = np.cumsum(sizes)
+    ends = np.cumsum(sizes)
     molecule = np.repeat(np.arange(count), sizes)
-    atom = np.arange(name.nodes) - (last - sizes)[molecule]
-    follower = np.flatnonzero(atom)
-    rings = random.permutation(np.flatnonzero(atom % _RING == _RING - 1))[: name.pairs - len(follower)]
-    number = np.bincount(molecule[rings], minlength=count)
-    label = (number > np.median(number)).astype(np.int64)[molecule]
+    position = np.arange(name.nodes) - (ends - sizes)[molecule]
+    followers = np.flatnonzero(position)
+    closing = random.permutation(np.flatnonzero(position % _RING == _RING - 1))[: name.pairs - len(followers)]
+    ring_counts = np.bincount(molecule[closing], minlength=count)
+    label = (ring_counts > np.median(ring_counts)).astype(np.int64)[molecule]
     parts = _split(random, count, name.split)
     return Graph.build(
         name.id,
-        np.concatenate((follower - 1, rings - (_RING - 1))),
-        np.concatenate((follower, rings)),
+        np.concatenate((followers - 1, closing - (_RING - 1))),
+        np.concatenate((followers, closing)),
         _features(random, label, name.dataset.classes, name.dataset.features),
         label,
         name.dataset.classes,
@@ -208,9 +208,9 @@ def _rounded(weight: NDArray[np.float64], total: int) -> Ints:
     # Rounding the running sum, not each degree, keeps the total exact. Weights become integers first,
     # because integer sums do not depend on the order.
     running = np.cumsum(weight.astype(np.int64)).astype(np.float64)
-    upto: Ints = (running * (total / running[-1])).astype(np.int64)
-    upto[-1] = total
-    return np.diff(upto, prepend=0)
+    bounds: Ints = (running * (total / running[-1])).astype(np.int64)
+    bounds[-1] = total
+    return np.diff(bounds, prepend=0)
 
 
 def _stubs(random: RandomState, degrees: Ints) -> Ints:

@@ -234,10 +234,8 @@ def measure(
                 benchmark.has_error = False
             # Autocast decides which values have two bytes, so the bytes are unknown.
             if "measurement" in part and built_in and built_in.reads_all and spec.dtype != AUTOCAST:
-                work, seconds = (
-                    roofline.least(case, run, inputs),
-                    part["measurement"]["location_ns"] / 1e9,
-                )
+                work = roofline.least(case, run, inputs)
+                seconds = part["measurement"]["location_ns"] / 1e9
                 part["limit"] = codec.encode(roofline.limit(work, rates(spec.dtype), seconds))
         return output
 
