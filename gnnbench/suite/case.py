@@ -41,7 +41,7 @@ class Case:
         return replace(self, spec=replace(self.spec, device="cpu"))
 
     def call(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        """Return `run`, wrapped in torch.autocast if that is the spec's dtype."""
+        """Return `run`, wrapped in torch.autocast if the spec's dtype is AUTOCAST."""
         if self.spec.dtype != AUTOCAST:
             return run
         in_autocast: Callable[..., Any] = torch.autocast(self.spec.device, torch.bfloat16)(run)

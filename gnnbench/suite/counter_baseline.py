@@ -89,7 +89,7 @@ def fault(root: Path, part: BenchmarkPart, *, strict: bool) -> str | None:
 
 
 def write(path: Path, platform: str, counters: Mapping[str, Any]) -> None:
-    """Write counters of some benchmarks to a platform's baseline file, which keeps all other benchmarks."""
+    """Update the counters of some benchmarks in a platform's baseline file; keep all other benchmarks."""
     content = {
         "version": FORMAT_VERSION,
         "versions": versions(platform),

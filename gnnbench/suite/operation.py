@@ -59,7 +59,7 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation that benchmarks time."""
+    """An operation that is timed by benchmarks."""
 
     name: str
     calls: Mapping[str, Call]

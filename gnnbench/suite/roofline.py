@@ -125,7 +125,7 @@ def _matrix_rate(device: str, dtype: torch.dtype, room: int) -> float:
 
 
 def _fastest(run: Callable[[], object], device: str, at_least_seconds: float = 0.0) -> float:
-    """Run at least _ROUNDS rounds and `at_least_seconds`; return the seconds of the fastest round."""
+    """Run at least _ROUNDS rounds, for at least `at_least_seconds`; return the fastest one's seconds."""
     times: list[float] = []
     while len(times) < _ROUNDS or sum(times) < at_least_seconds:
         start = RealTime.seconds()
@@ -148,6 +148,6 @@ def _read(path: Path) -> dict[str, Rates]:
 
 
 def limit(work: Work, rates: Rates, seconds: float) -> Limit:
-    """Compare the roofline bound, max(bytes / copy rate, flops / flop rate), with the measured `seconds`."""
+    """Return the roofline bound, max(bytes / copy rate, flops / flop rate), as a fraction of `seconds`."""
     bound = max(work.bytes / rates.copy_bytes_per_second, work.flops / rates.flops_per_second)
     return Limit(work, rates, bound / seconds, _ABOVE if bound > seconds else "")

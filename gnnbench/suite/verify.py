@@ -218,7 +218,7 @@ def _gradients(
 
 
 def _dense(gradient: Tensor, tensor: Tensor) -> Tensor:
-    """Return the gradient of `tensor` as a dense tensor; if `tensor` is sparse, the values at its entries."""
+    """Return a dense gradient of `tensor`; if `tensor` is sparse, return the values at its entries."""
     if tensor.is_nested:
         return flat(gradient)
     gradient = gradient if gradient.layout == torch.strided else gradient.to_dense()

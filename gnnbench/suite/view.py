@@ -26,9 +26,9 @@ _SAMPLED_VALUES = 1 << 24
 class View:
     """Compares all values, entry by entry.
 
-    The kernel gets `upstream(gradient)` as the gradient of its output. The reference gets `graph` and
-    `inside(input)` of each input. The kernel's `output(...)` is compared with the reference's
-    `expected(...)`.
+    The kernel gets `upstream(gradient)` as its output's gradient. The reference gets `graph` and
+    `inside(input)` of each input. `output(...)` of the kernel is compared with `expected(...)` of the
+    reference.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -123,13 +123,13 @@ class Rows(View):
         return output[sample.to(output.device)]
 
     def expected(self, output: Tensor) -> Tensor:
-        """Return the same rows from the reference's output, which is for the part of the graph only."""
+        """Return the same rows of the reference's output, which covers only the part of the graph."""
         if len(output) == len(self._reached_nodes):
             return output[self._sampled_nodes[self._reached_nodes]]
         return output[self._sampled_entries[self._reached_entries]]
 
     def _rows_inside(self, tensor: Tensor) -> Tensor | None:
-        """Return the indices of the rows inside. Returns None if the rows are neither nodes nor entries."""
+        """Return the indices of the rows that `inside` returns. None if they are no nodes or entries."""
         size = len(tensor) if tensor.dim() else 0
         return {self._num_nodes: self._reached_nodes, self._num_edges: self._reached_entries}.get(size)
 

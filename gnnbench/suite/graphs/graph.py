@@ -170,7 +170,7 @@ class Graph:
 def _entries(
     source: Ints, target: Ints, num_nodes: int, edge_type: Ints | None, reverse: Sequence[int]
 ) -> tuple[Ints, Ints | None]:
-    """Return each edge once in each direction, without loops, by target and source: int64 [2, E].
+    """Return each edge once in each direction, without loops, by target, then source: int64 [2, E].
 
     If edges have types, two nodes have an entry for each of their relations, sorted by relation. Each entry's
     relation is then returned, too: int64 [E]. `reverse` has the position of each relation's reverse.

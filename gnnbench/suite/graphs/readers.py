@@ -28,8 +28,8 @@ def planetoid(dataset: Dataset, folder: Path) -> Graph:
 def ogb(dataset: Dataset, folder: Path) -> Graph:
     """Read a data set with its standard split from a folder with `raw` and `split`.
 
-    Edges become undirected. ogb's own classes would prompt the user, and would write a cache that torch 2.6
-    and later cannot load into the folder.
+    Edges become undirected. ogb's own classes would prompt the user, and write a cache next to the files;
+    torch 2.6 and later cannot load this cache.
     """
     with hidden("outdated"):  # otherwise `import ogb` queries a package index for newer versions, in a thread
         from ogb.io import read_graph_raw as readers

@@ -214,7 +214,7 @@ def _rounded(weight: NDArray[np.float64], total: int) -> Ints:
 
 
 def _stubs(random: RandomState, degrees: Ints) -> Ints:
-    """Assign the degrees to random nodes; list each node once per degree, shuffled: int64 [sum(degrees)]."""
+    """Assign degrees to random nodes; repeat each node by its degree, and shuffle: int64 [sum(degrees)]."""
     return random.permutation(np.repeat(random.permutation(len(degrees)), degrees))
 
 

@@ -22,7 +22,7 @@ _MOST_NODES = 16384
 
 
 def counts(num_nodes: int) -> list[int]:
-    """Return the parts' numbers of nodes: one to eight eighths of the graph, or of _MOST_NODES if larger."""
+    """Return the parts' numbers of nodes: 1/8 to 8/8 of the graph's, or of _MOST_NODES if it has more."""
     largest = min(num_nodes, _MOST_NODES)
     return [max(1, largest * part // SIZES) for part in range(1, SIZES + 1)]
 

@@ -40,7 +40,7 @@ def _training_graphs(case: Case, make: Callable[[Case, int], list[Any]]) -> list
 
 
 def _losses(model: Module, optimizer: Optimizer, batches: Iterable[tuple[Any, Tensor, Tensor]]) -> Tensor:
-    """Train with a step for each batch: graph, x [n, D], labels [B]; return the losses before the steps."""
+    """Train with a step for each batch (graph, x [n, D], labels [B]); return the losses before the steps."""
     losses = []
     for batch, x, y in batches:
         optimizer.zero_grad(set_to_none=True)

@@ -35,7 +35,7 @@ class Batch(NamedTuple):
 class Draw(NamedTuple):
     """A batch for checks, on the CPU: the graph's indices of the seeds [T] and of all nodes [n].
 
-    For each layer, `layers` has edges, int64 [2, m], of indices in the batch, and the number of output rows.
+    For each layer, `layers` has edges as indices in the batch, int64 [2, m], and the number of output rows.
     """
 
     seeds: Tensor

@@ -86,7 +86,7 @@ def _sparse_graph(case: Case) -> _Typed:
 
 
 def _dgl_graph(case: Case, *, empty: bool = False) -> _Typed:
-    """Return the heterograph, in which relations have edges unless `empty`, as update_all requires."""
+    """Return the heterograph; without `empty`, leave out empty relations, which update_all refuses."""
     sizes = case.graph.type_sizes
     edges = {
         tuple(relation): tuple(ends) for relation, ends in edges_of(case).items() if empty or ends.size(1)

@@ -37,7 +37,7 @@ class Edges(NamedTuple):
 
 
 def index_dtype(edges: Edges) -> Any:
-    """Return int32 if it can index two copies of a graph, because products on the CPU convert int64."""
+    """Return int32 if it can index two copies of a graph; products on the CPU would convert int64."""
     return torch.int32 if 2 * max(edges.num_edges, edges.num_nodes) < 2**31 else torch.int64
 
 

@@ -13,7 +13,7 @@ PAIRS = 4096
 
 
 def pair_count(graph: Graph) -> int:
-    """Return the number of pairs to draw: PAIRS, or a smaller graph's number of entries."""
+    """Return the number of pairs to draw: PAIRS, or the number of entries if that is smaller."""
     return min(PAIRS, graph.num_edges)
 
 

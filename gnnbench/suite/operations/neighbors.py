@@ -102,12 +102,12 @@ def reference(graph: Graph) -> tuple[Tensor, Tensor]:
 
 
 def times(graph: Graph) -> Tensor:
-    """Return the random times at which nodes were created: int64 [N]."""
+    """Return a random time of creation for each node: int64 [N]."""
     return random_nodes(graph, graph.num_nodes)
 
 
 def _trees(graph: Graph, output: Any, batch: Chosen, *, timed: bool) -> tuple[Tensor, Tensor]:
-    """Check a draw whose neighbours are drawn for each seed alone; return what is compared with `reference`.
+    """Check a draw that is made for each seed alone; return what is compared with `reference`.
 
     If `timed`, no neighbour may be younger than the seed.
     """

@@ -116,7 +116,7 @@ def top_k(graph: Graph, weight: Tensor, x: Tensor) -> tuple[Tensor, ...]:
 
 
 def sort_pool(graph: Graph, x: Tensor) -> Tensor:
-    """Return the 8 nodes per graph with the largest last feature, or zeros (Zhang et al., 2018): [B, 8 F]."""
+    """Return each graph's 8 nodes of largest last feature, zero-padded (Zhang et al., 2018): [B, 8 F]."""
     order, rank = _ranks(graph, x[:, -1].detach())
     member, within = batch.membership(graph), rank < SORTED
     dense = x.new_zeros(len(batch.sizes(graph)), SORTED, x.size(1))

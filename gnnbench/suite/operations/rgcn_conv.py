@@ -17,7 +17,7 @@ _FLOAT32 = refuses("RGCNConv returns float32 for half precision", HALF)
 class _Edges(NamedTuple):
     """edge_index or a DGLGraph, with the type of each edge, int64 [E].
 
-    `norm` is 1 / the number of edges with the same relation and target, [E, 1]; None if the layer divides.
+    `norm` [E, 1] is 1 / the number of edges with the same relation and target, or None if the layer counts.
     """
 
     graph: Any

@@ -95,7 +95,7 @@ class PlatformModule(Protocol):
         """Make the graph for sparse products: a CSR tensor, a SparseTensor or a DGLGraph."""
 
     def entries(self, output: Any) -> "Tensor | None":
-        """Return a graph's targets and sources, int64 [2, M], in its order. None if the output is dense."""
+        """Return a graph's targets and sources in order, int64 [2, M]. None if the output is dense."""
 
     def values(self, output: Any) -> "Tensor":
         """Return a dense output, or the weights [M] of a graph."""

@@ -35,7 +35,7 @@ layer_graph = structure
 def ordered(adjacency: SparseTensor) -> SparseTensor:
     """Cache row pointer and transposed order in a matrix, as PyG's ToSparseTensor does; return the matrix.
 
-    In each call, SAGEConv and GINConv copy the matrix without values. Each copy would compute both again.
+    In each call, SAGEConv and GINConv copy the matrix without values. The copies would compute both again.
     """
     adjacency.storage.rowptr()
     adjacency.storage.csr2csc()
