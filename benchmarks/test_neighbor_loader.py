@@ -1,7 +1,7 @@
 """Loaders that sample neighbours of 128 nodes at two hops and fetch features, with 0 or 2 workers.
 
 Training waits for batches, so their rate matters: eight batches divided by the time. Another benchmark times
-the first batch, and starts and ends the workers. Loaders have become slower before (pyg#7883, pyg#8232).
+the first batch with the workers' start and end. Loaders have become slower before (pyg#7883, pyg#8232).
 """
 
 from functools import partial

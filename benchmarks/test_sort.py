@@ -1,6 +1,6 @@
 """Sorting a shuffled edge list, by both ends or by one.
 
-Kernels are faster on sorted edges, and most format conversions consist of a sort. CSR needs only one.
+Kernels are faster on sorted edges, and most format conversions are a sort. For CSR, one end is enough.
 """
 
 import pytest

@@ -67,7 +67,7 @@ class Projection(View):
 class Rows(View):
     """Compares a random sample of rows; the reference gets the part of the graph that these rows depend on.
 
-    The output's gradient is set to zero at all other nodes, so the gradients of inputs and parameters depend
+    Outside the sample, the output's gradient is set to zero, so the gradients of inputs and parameters depend
     on the sample only, and are zero at nodes that the sample does not reach. If a fraction p of the rows is
     wrong, n sampled rows miss all of them with a probability of (1 - p)**n: with p = 1 % and 4,096 rows, less
     than 10**-17. A single wrong row is missed with a probability of 1 - n / N. The sample always includes the

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SAMPLES = (512, 512)
 """Number of nodes of each type that HGTLoader draws at the first hop, and at the second."""
 _MOST_NEIGHBORS = 50
-"""HGTLoader takes at most this many neighbours; torch_sparse 0.6.18 misnumbers entries at larger nodes."""
+"""HGTLoader takes at most this many neighbours; if there are more, torch_sparse 0.6.18 misnumbers entries."""
 
 
 def nodes(graph: Graph) -> Tensor:
