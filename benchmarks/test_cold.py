@@ -1,7 +1,7 @@
-"""Imports, for which a user waits before anything is computed.
+"""The import of each library, which a user waits for before anything is computed.
 
-Each script, test and worker process pays for a slow import: since PyG 2.7 `import torch_geometric` imports
-its `llm` part and pandas, 0.15 s more (pyg#10772). A fresh interpreter is timed, from its start to its end.
+Every script, test and worker process pays for a slow import. Since version 2.7, PyG also imports its `llm`
+package and pandas, which takes 0.15 s (pyg#10772). A fresh interpreter is timed, from start to exit.
 """
 
 import pytest
@@ -11,5 +11,5 @@ import pytest
 @pytest.mark.benchmark(min_rounds=3)
 @pytest.mark.operations("cold_import")
 def test_import(case, kernel, measure):
-    """The library's last package; torch is part of the others."""
+    """Import a platform's last package. For all platforms but torch, this imports torch, too."""
     measure(kernel.run, kernel.build(case), result=kernel.result)

@@ -1,8 +1,8 @@
-"""Layers under torch.compile on eight graphs of different sizes, as mini-batches have them.
+"""Layers under torch.compile on eight graphs of different sizes, like the mini-batches of an epoch.
 
-torch.compile compiles for the first size, and at the second one once more for all sizes. A layer that it
-compiles again for each size takes seconds instead of milliseconds in every new batch. The time is that of
-calls after warm-up; the counters have the number of compilations, and so has a note below the table.
+torch.compile compiles for the first size, and at the second size once more for all sizes. If it compiled a
+layer again for each size, every new batch would take seconds instead of milliseconds. Only calls after
+warm-up are timed. The counters and a note below the table show the number of compilations.
 """
 
 import pytest
@@ -17,7 +17,7 @@ def test_conv_sizes(case, kernel, library, measure):
 
 @pytest.mark.operations("gat_conv_compiled_sizes")
 def test_gat_conv_sizes(case, kernel, measure):
-    """Eight heads; together they have the width of the input."""
+    """Eight heads, whose outputs together are as wide as the input."""
     from gnnbench.suite.operations import gat_conv
 
     measure(kernel.run, kernel.build(case), gat_conv.layer(case), gat_conv.features(case))

@@ -1,7 +1,6 @@
-"""One graph convolution, from hidden to hidden width.
+"""One graph convolution, whose input and output have the hidden width.
 
-It computes the normalisation in each call (`conv`) or beforehand (`conv_cached`); the difference is the gain
-from caching on a static graph.
+`conv` normalises the graph in each call, `conv_cached` beforehand: the difference is the gain from caching.
 """
 
 import pytest

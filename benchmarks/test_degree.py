@@ -1,7 +1,7 @@
-"""The degree of each node, which normalisation and PNA's scalers compute anew in each call.
+"""The degree of each node, which normalisation and PNA's scalers compute in every call.
 
-PyG and torch count an index, torch_sparse adds the values of each row, and DGL subtracts row pointers. On a
-GPU, counting adds atomically, so threads wait for each other at nodes of high degree.
+PyG and torch count occurrences in an index, torch_sparse sums the values of each row, and DGL subtracts row
+pointers. On a GPU, counting uses atomic additions: threads wait for each other at nodes of high degree.
 """
 
 import pytest

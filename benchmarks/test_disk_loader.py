@@ -1,7 +1,7 @@
-"""Loaders that read 128 molecules for each step of training from a file of SQLite, with two workers or none.
+"""Loaders that read 128 molecules per training step from an SQLite file, with 0 or 2 workers.
 
-This is how PyG reads data sets that do not fit into memory. Each batch is a query, and each graph is made
-from bytes. An epoch once left about 300 MB behind: pyg#10356.
+This is how PyG reads data sets that do not fit into memory. Each batch is one query, and each graph is
+deserialised. An epoch once leaked about 300 MB (pyg#10356).
 """
 
 import pytest
@@ -10,7 +10,7 @@ import pytest
 @pytest.mark.whole_call("a loader's batches may come from worker processes")
 @pytest.mark.operations("disk_loader_0_workers", "disk_loader_2_workers")
 def test_batches(case, measure):
-    """Eight batches of a loader that runs."""
+    """Eight batches of a running loader."""
     from gnnbench.suite.operations.graph_loader import loading_from_disk, result, take
 
     with loading_from_disk(case) as running:

@@ -1,7 +1,7 @@
-"""Edge lists made ready for training: duplicates are merged, or the reverse of each edge is added.
+"""Preparing an edge list for training: merging duplicates, or adding the reverse of each edge.
 
-Both sort the list. Data sets are prepared with them once, but pooling, rewiring and augmentation call them in
-each step.
+Both operations sort the list. A data set needs them once, but pooling, rewiring and augmentation need them in
+each training step.
 """
 
 import pytest
@@ -9,11 +9,11 @@ import pytest
 
 @pytest.mark.operations("coalesce")
 def test_coalesce(case, kernel, measure):
-    """A list in random order, a third of whose edges occur twice; their weights are summed."""
+    """A list in random order, in which a third of the edges occur twice; duplicates' weights are summed."""
     measure(kernel.run, kernel.build(case), case.edge_weight(), result=kernel.result)
 
 
 @pytest.mark.operations("to_undirected")
 def test_to_undirected(case, kernel, measure):
-    """A list with one direction of each edge; without weights, because DGL does not carry them."""
+    """A list with one direction of each edge; without weights, because dgl.to_bidirected drops them."""
     measure(kernel.run, kernel.build(case), result=kernel.result)

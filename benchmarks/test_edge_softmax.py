@@ -1,7 +1,6 @@
 """The softmax of graph attention: an exponential, a sum for each node and a division for each edge.
 
-Attention layers call it once in each forward pass, here for 8 heads. It has no matrix product, so memory
-bounds it.
+Each forward pass of an attention layer calls it, here for 8 heads. It is memory-bound.
 """
 
 import pytest
@@ -16,10 +15,10 @@ def test_edge_softmax(case, kernel, measure):
 
 @pytest.mark.operations("edge_softmax_ptr")
 def test_edge_softmax_ptr(case, kernel, measure):
-    """By row pointer, as layers on SparseTensor call it.
+    """The softmax by row pointer, as layers on a SparseTensor call it.
 
-    Without torch_scatter it was slower in PyG 2.5 than in 2.4. PyG's pull request 10499 removed a wait for
-    the GPU from it.
+    Without torch_scatter, it was slower in PyG 2.5 than in 2.4. PyG's pull request 10499 removed a
+    synchronisation with the GPU from it.
     """
     from gnnbench.suite.operations.edge_softmax import scores
 

@@ -1,7 +1,7 @@
-"""One training epoch of a three-layer GCN, and both of its passes; epochs of GAT and GraphSAGE.
+"""One training epoch of a three-layer GCN, and its two passes alone; epochs of GAT and GraphSAGE.
 
-The epoch shows how much a slower kernel matters in training; the passes show where. GAT spends its time on
-edges, GraphSAGE also propagates the wide features of the data set.
+The epoch shows how much a slower kernel matters in training, and the passes show which of them it slows down.
+GAT spends most of its time on edges. GraphSAGE also propagates the wide features of the data set.
 """
 
 import pytest
@@ -17,7 +17,7 @@ def test_epoch(training, measure):
 
 @pytest.mark.operations("epoch_gat")
 def test_gat(case, library, measure):
-    """Two layers of graph attention, without dropout, whose numbers vary by library."""
+    """Two layers of graph attention, without dropout, because its random numbers differ by library."""
     from gnnbench.suite import training
     from gnnbench.suite.operations import gat_conv
 
@@ -27,7 +27,7 @@ def test_gat(case, library, measure):
 
 @pytest.mark.operations("epoch_sage")
 def test_sage(case, measure):
-    """Two layers of GraphSAGE with means, without dropout."""
+    """Two layers of GraphSAGE with mean aggregation, without dropout."""
     from gnnbench.suite import training
     from gnnbench.suite.operations import layers
 
@@ -37,7 +37,7 @@ def test_sage(case, measure):
 
 @pytest.mark.operations("epoch_forward")
 def test_forward(training, measure):
-    """The forward pass records an autograd graph, as in training."""
+    """The forward pass alone, which records an autograd graph, as in training."""
     t = training
     measure(lambda model, structure, x: model(structure, x), t.model, t.structure, t.x)
 
@@ -45,7 +45,7 @@ def test_forward(training, measure):
 @pytest.mark.in_place("its autograd graph cannot be copied")
 @pytest.mark.operations("epoch_backward")
 def test_backward(training, measure):
-    """Each round repeats the backward pass of one forward pass; only the reference uses the features."""
+    """Each round repeats the backward pass of the same forward pass; only the reference uses the features."""
     from gnnbench.suite.training import loss
 
     value = loss(training.model(training.structure, training.x), training.train, training.y)

@@ -1,7 +1,7 @@
-"""An epoch of GIN on 854 small graphs in batches of 128: what classifying molecules takes.
+"""An epoch of GIN on 854 small graphs in batches of 128, as in the classification of molecules.
 
-Unlike an epoch on one large graph, it joins graphs in each step, and its layers are so small that calls of
-functions take a large part of the time. A slower loader or a slower `Batch` shows here.
+Unlike an epoch on one large graph, it joins graphs in each step. Its layers are so small that function calls
+take a large part of the time. A slower loader or a slower `Batch` shows here.
 """
 
 import pytest
@@ -9,7 +9,7 @@ import pytest
 
 @pytest.mark.operations("epoch_gin")
 def test_gin(case, kernel, measure):
-    """Three layers, without dropout and batch normalisation; graphs are not shuffled."""
+    """Three layers, without dropout or batch normalisation; the graphs are not shuffled."""
     import torch
 
     from gnnbench.suite import training

@@ -1,7 +1,7 @@
-"""Conversions between sparse formats: a shuffled edge list to CSR and CSC, CSR to COO and to its transpose.
+"""Conversions between sparse formats: a shuffled edge list to CSR and to CSC; CSR to COO and transposed.
 
-Libraries convert when a kernel needs another format, and the backward pass needs the transpose. They cache
-the result if they can; the inputs here have no cached one.
+Libraries convert a graph when a kernel needs another format, and the backward pass needs the transpose. They
+cache the conversion if they can; here, nothing is cached beforehand.
 """
 
 import pytest

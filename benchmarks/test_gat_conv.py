@@ -1,7 +1,7 @@
-"""One graph attention layer, from hidden to hidden width in 8 heads, as users call it: GAT and GATv2.
+"""One graph attention layer, GAT or GATv2, with 8 heads; its input and output have the hidden width.
 
-A layer takes a matrix product, a score and its softmax for each edge and head, and a weighted sum. GATv2
-makes a score of all features of both ends, so it moves a row for each edge and needs more memory.
+A layer computes a matrix product, a score and its softmax for each edge and head, and a weighted sum. GATv2
+computes scores from all features of both ends, so it gathers a row for each edge and needs more memory.
 """
 
 import pytest

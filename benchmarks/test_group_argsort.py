@@ -1,8 +1,8 @@
-"""The rank of each edge among the edges of its node, as for top-k neighbours or the order of events.
+"""The rank of each edge among the edges of its node, as needed for top-k neighbours or ordered events.
 
-PyG sorts all edges at once by value + 2 * node, with values scaled to the range from 0 to 1. At nodes with
-high numbers, float32 rounds away small differences between these sums, so ranks would be wrong. Therefore the
-values here are -1, 0 and 1, and the sort is stable.
+PyG sorts all edges at once by value + 2 * node index, with values scaled to the range from 0 to 1. At large
+indices, float32 rounds away small differences between these sums, so arbitrary values could get wrong ranks.
+Therefore the values here are -1, 0 and 1, and the sort is stable.
 """
 
 import pytest

@@ -1,7 +1,7 @@
 """The cost of timing: 1,000 rounds of an empty function, in a bare loop and with the suite's clock.
 
-The difference is the overhead of the clock. It must be below a microsecond per round, 1.00 ms in all, because
-the times of short kernels include it.
+The difference is the clock's overhead. It must be below a microsecond per round (1.00 ms for all rounds),
+because each measured time includes it.
 """
 
 from time import perf_counter
@@ -13,7 +13,7 @@ ROUNDS = 1000
 
 @pytest.mark.operations("harness_bare_loop")
 def test_bare_loop(case, measure):
-    """Read perf_counter before and after each call; append to a list."""
+    """Read perf_counter before and after each call; append the difference to a list."""
 
     def rounds(x):
         seconds = []
@@ -28,7 +28,7 @@ def test_bare_loop(case, measure):
 
 @pytest.mark.operations("harness_rounds")
 def test_rounds(case, measure):
-    """Time a block with the clock; add it to a measurement."""
+    """Time a block of rounds with the clock, and add the block to a measurement."""
     from gnnbench.engine.measure.clock import Call, HostClock
     from gnnbench.engine.measure.measurement import Measurement
 

@@ -1,7 +1,7 @@
-"""Message passing on a graph with several types of nodes and edges, such as academic publications.
+"""Message passing on a graph with several types of nodes and edges, such as papers and their authors.
 
-Each relation takes a call of its own, so the overhead grows with the number of relations, and the results are
-added up. DGL's two ways to sum over all relations once kept a gigabyte more in each epoch (dgl#3365).
+Each relation takes its own call, and the results are summed, so the overhead grows with the number of
+relations. Both DGL functions that sum over all relations once leaked a gigabyte per epoch (dgl#3365).
 """
 
 import pytest

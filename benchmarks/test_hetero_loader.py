@@ -1,7 +1,7 @@
-"""Loaders of 128 nodes of a graph with several types of nodes and edges, with two workers or none.
+"""Loaders on a graph with several types of nodes and edges: batches of 128 nodes, 0 or 2 workers.
 
-NeighborLoader draws neighbours by relation, HGTLoader nodes by type. HGTLoader with workers was once as slow
-as without them: pyg#8232, 9.57 batches a second before and 2.00 after.
+NeighborLoader samples neighbours per relation, HGTLoader samples nodes per type. With workers, HGTLoader once
+fell from 9.57 to 2.00 batches per second, as slow as without workers (pyg#8232).
 """
 
 from functools import partial
@@ -14,7 +14,7 @@ LOADERS = [f"{loader}_loader_{workers}_workers" for loader in ("hetero", "hgt") 
 @pytest.mark.whole_call("a loader's batches may come from worker processes")
 @pytest.mark.operations(*LOADERS)
 def test_batches(case, measure):
-    """Eight batches of a loader that runs."""
+    """Eight batches of a running loader."""
     from gnnbench.suite.operations.hetero_loader import check, loading
     from gnnbench.suite.operations.neighbor_loader import take
 

@@ -1,8 +1,8 @@
-"""Whole models of PyG, plain (`pyg`) and compiled, as in PyTorch's own `basic_gnn_*` benchmarks.
+"""Whole models of PyG, eager (`pyg`) and compiled (`compiled`), as in PyTorch's `basic_gnn_*` benchmarks.
 
-A layer alone does not show what torch.compile gains or loses between layers. Compiling is not timed: the
-ratio of both rows is the gain in each later call. Ten of PyTorch's issues on regressions of GNNs are about
-these models, most of them in half precision, with one thread or with all.
+A single layer does not show what torch.compile gains or loses between layers. Compilation is not timed, so
+the ratio of the two rows is the gain in each later call. Ten PyTorch issues about GNN regressions concern
+these models, most of them in half precision, with one thread or with all threads.
 """
 
 import pytest
@@ -12,7 +12,7 @@ MODELS = ("gcn", "gin", "sage", "edge_cnn")
 
 @pytest.mark.operations(*(f"{name}_inference{end}" for name in MODELS for end in ("", "_1_thread")))
 def test_inference(case, kernel, measure):
-    """Without a gradient; features have the hidden width."""
+    """The forward pass without gradients; features have the hidden width."""
     from gnnbench.suite.operations.compiled import model
 
     measure(kernel.run, kernel.build(case), model(case), case.features())

@@ -1,7 +1,7 @@
-"""4,096 pairs of nodes between which there is no edge, as negative examples of link prediction.
+"""4,096 random pairs of nodes without an edge between them: negative examples for link prediction.
 
-Training draws them for each batch or epoch. PyG draws with Python's random numbers and looks for the edges
-among them with NumPy; DGL draws and looks in one call.
+Training samples them for each batch or epoch. PyG samples pairs with Python's `random`, and uses NumPy to
+find the edges among them. DGL does both in one call.
 """
 
 from functools import partial
@@ -11,7 +11,7 @@ import pytest
 
 @pytest.mark.operations("negative_sampling")
 def test_negative_sampling(case, kernel, measure):
-    """Each call draws the same pairs."""
+    """Each call samples the same pairs."""
     from gnnbench.suite.operations.negative_sampling import check
 
     measure(kernel.run, kernel.build(case), result=partial(check, case))

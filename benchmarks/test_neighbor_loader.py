@@ -1,7 +1,7 @@
-"""Loaders that draw neighbours of 128 nodes at two hops and fetch their features, with two workers or none.
+"""Loaders that sample neighbours of 128 nodes at two hops and fetch features, with 0 or 2 workers.
 
-Training waits for them, so the rate of batches matters: eight divided by the time. The first batch is timed
-apart, with the start of the workers and their end. Loaders became slower more than once: pyg#7883, pyg#8232.
+Training waits for batches, so their rate matters: eight batches divided by the time. Another benchmark times
+the first batch with the workers' start and end. Loaders have become slower before (pyg#7883, pyg#8232).
 """
 
 from functools import partial
@@ -14,7 +14,7 @@ LOADERS = [f"neighbor_loader{first}_{workers}_workers" for first in ("", "_first
 @pytest.mark.whole_call("a loader's batches may come from worker processes")
 @pytest.mark.operations(*LOADERS[:2])
 def test_batches(case, measure):
-    """Eight batches of a running loader. Without workers each call draws the same nodes again."""
+    """Eight batches of a running loader. Without workers, each call samples the same nodes again."""
     from gnnbench.suite.operations.neighbor_loader import check, loading, take
 
     with loading(case) as running:
@@ -24,7 +24,7 @@ def test_batches(case, measure):
 @pytest.mark.whole_call("a loader's batches may come from worker processes")
 @pytest.mark.operations(*LOADERS[2:])
 def test_first_batch(case, measure):
-    """From the start of a loader to its first batch, and until its workers have ended."""
+    """Start a loader, take its first batch, and end its workers."""
     from gnnbench.suite.operations.neighbor_loader import check, first, loading
 
     with loading(case) as running:

@@ -1,7 +1,7 @@
-"""Pooling on a batch of 256 small graphs, after the convolutions of a network that classifies graphs.
+"""Pooling on a batch of 256 small graphs, as after the convolutions of a graph classifier.
 
-Means take one pass over the features. Top-k and sort pooling sort the scores of each graph, and top-k pooling
-makes the CPU wait for the size of its result. A dense batch pads each graph to the size of the largest.
+Mean pooling reads the features once. Top-k and sort pooling sort the node scores of each graph, and top-k
+pooling makes the CPU wait for the size of the result. `to_dense_batch` pads all graphs to one size.
 """
 
 import pytest
@@ -16,7 +16,7 @@ def test_pool(case, kernel, measure):
 
 @pytest.mark.operations("topk_pool")
 def test_topk_pool(case, kernel, measure):
-    """Half of each graph's nodes and the edges between them; with the gradient of the scores."""
+    """Keep half of each graph's nodes and the edges between them; differentiate the scores, too."""
     from gnnbench.suite.operations import pool
 
     measure(kernel.run, kernel.build(case), pool.layer(case), pool.features(case), result=kernel.result)

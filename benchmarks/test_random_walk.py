@@ -1,7 +1,7 @@
-"""Random walks of ten steps from 1,024 nodes, to any neighbour.
+"""Uniform random walks of ten steps from 1,024 nodes.
 
-Embeddings, GraphSAINT and PinSage walk before they train. A step is a read of memory at a random place, so
-its time depends on the caches.
+Methods such as DeepWalk, GraphSAINT and PinSage walk before they train. Each step reads memory at a random
+address, so its time depends on the caches.
 """
 
 from functools import partial

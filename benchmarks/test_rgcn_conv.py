@@ -1,8 +1,8 @@
-"""Relational graph convolution: a weight for each of the relations of a knowledge graph.
+"""Relational graph convolution: a weight matrix for each relation (type of edge) of a knowledge graph.
 
-Most relations have few edges. A loop over relations (RGCNConv) runs many small kernels. Gathering a weight
-for each edge (FastRGCNConv) takes memory for edges times weights. RelGraphConv gets edges sorted by relation,
-and computes one product for each. DGL gets the divisors of means as an input; PyG counts neighbours.
+Most relations have few edges. RGCNConv loops over relations, so it runs many small kernels. FastRGCNConv
+gathers a weight matrix for each edge, so it needs much memory. DGL's RelGraphConv gets edges sorted by
+relation, and the divisors of means, as inputs; it computes one product per relation. PyG counts neighbours.
 """
 
 import pytest

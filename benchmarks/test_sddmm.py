@@ -1,7 +1,7 @@
-"""The dot product of source and target for each edge: the score of dot-product attention and link prediction.
+"""The dot product of both ends' features for each edge, as in dot-product attention and link prediction.
 
-It also computes the gradient of a weighted sum over neighbours by the edge weights. A fused kernel reads two
-rows and writes one number for each edge; gather and multiply write three rows.
+It is also the gradient of a weighted sum over neighbours with respect to the edge weights. For each edge, a
+fused kernel reads two rows and writes one number; gathering and multiplying write three rows.
 """
 
 import pytest

@@ -1,8 +1,8 @@
-"""The reductions of test_scatter.py for messages that are sorted by node.
+"""The reductions of test_scatter.py, for messages that are sorted by node.
 
 Each node's messages are one block of memory, so there is nothing to sort and no write conflict: the
 difference from scatter_sum is the gain from sorted edges. On a GPU, segment_csr divides the nodes among
-threads, so a few nodes with most of the edges leave others idle (rusty1s/pytorch_scatter#402).
+threads, so most threads idle if a few nodes have most of the edges (rusty1s/pytorch_scatter#402).
 """
 
 import pytest

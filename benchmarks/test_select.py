@@ -1,7 +1,7 @@
-"""Selecting half of the rows of a feature matrix, by a boolean mask and by node numbers in random order.
+"""Selecting half of the rows of a feature matrix, by a boolean mask or by node indices in random order.
 
-Training splits, mini-batches and pooling select rows in each step. The selection is a copy, so memory bounds
-it. PyG 2.5 made its selection by a mask faster.
+Training splits, mini-batches and pooling select rows in each step. Selecting copies the rows, so it is
+memory-bound. PyG 2.5 made selection by a mask faster.
 """
 
 import pytest

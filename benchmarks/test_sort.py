@@ -1,7 +1,6 @@
-"""Sorting an edge list in random order, by both ends or by one.
+"""Sorting a shuffled edge list, by both ends or by one.
 
-Kernels for sorted edges are faster, and most conversions of formats are a sort. A sort by one end is enough
-for CSR.
+Kernels are faster on sorted edges, and most format conversions are a sort. For CSR, one end is enough.
 """
 
 import pytest
@@ -14,5 +13,5 @@ def test_sort_edge_index(case, kernel, measure):
 
 @pytest.mark.operations("edge_index_sort_by")  # suite/operations/edge_list.py
 def test_sort_by(case, kernel, measure):
-    """Without weights: the order is returned, by which the caller permutes them."""
+    """Without weights: the libraries return a permutation, which the caller applies to the weights."""
     measure(kernel.run, kernel.build(case), result=kernel.result)

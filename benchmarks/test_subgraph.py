@@ -1,6 +1,6 @@
-"""Cutting a graph: the edges among half of its nodes or between its halves, and the neighbourhood of a few.
+"""Subgraphs: the edges within half of the nodes or between both halves, and the nodes around a few seeds.
 
-Mini-batch training on large graphs cuts a subgraph for each batch, usually on the CPU while the GPU trains.
+Mini-batch training on large graphs extracts a subgraph per batch, usually on the CPU while the GPU trains.
 """
 
 import pytest
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.mark.operations("subgraph")
 def test_subgraph(case, kernel, measure):
-    """Half of the nodes, renumbered, with the weights of their edges."""
+    """The edges within half of the nodes, renumbered, with their weights."""
     measure(kernel.run, kernel.build(case), case.edge_weight(), result=kernel.result)
 
 
@@ -20,5 +20,5 @@ def test_bipartite_subgraph(case, kernel, measure):
 
 @pytest.mark.operations("k_hop_subgraph")
 def test_k_hop_subgraph(case, kernel, measure):
-    """All edges among the nodes that are at most two hops before one of 16 seeds."""
+    """All edges among the nodes from which a path of at most two edges leads to one of 16 seeds."""
     measure(kernel.run, kernel.build(case), result=kernel.result)

@@ -1,8 +1,8 @@
-"""A sparse product and an edge softmax with one CPU thread, with two, and with all of the session's.
+"""A sparse product and an edge softmax with one CPU thread, two threads, and all threads of the session.
 
-The speed-up is the time with one thread divided by the time with more. It shows a library that lost its
-parallel loop or splits rows badly, where a time alone may look like that of a slower machine. On a machine
-with two cores, two threads are all.
+The speed-up is the time with one thread divided by the time with more. A low speed-up shows that a library
+lost its parallel loop or splits rows badly; a time alone might only mean a slower machine. On two cores,
+`2_threads` and `all_threads` are the same.
 """
 
 import pytest

@@ -1,7 +1,7 @@
-"""A layer with dot-product attention over neighbours: eight heads that share the hidden width.
+"""A layer with dot-product attention over neighbours, whose eight heads share the hidden width.
 
-PyG gathers a query, a key and a value [E, hidden] and stores the weighted values, so on Cora the peak memory
-is three times that of SAGEConv. The layer also has four dense products and a softmax in each head.
+PyG gathers queries, keys and values, each [E, hidden], and stores the weighted values, so on Cora its peak
+memory is three times that of SAGEConv. The layer also has four dense products and a softmax for each head.
 """
 
 import pytest

@@ -1,7 +1,7 @@
 """DGL's message passing: the fused kernel, and the overhead of update_all in Python.
 
-spmm_sum on dgl calls the same kernel directly. The difference is the overhead of frames, scopes and
-scheduling, which takes most of the time on small graphs.
+spmm_sum on platform dgl calls the same kernel directly. The difference is the overhead of DGL's frames,
+scopes and scheduling, which take most of the time on small graphs.
 """
 
 import pytest
@@ -16,6 +16,6 @@ def test_update_all(case, kernel, measure):
 # suite/operations/spmm.py
 @pytest.mark.operations("update_all_u_mul_e_sum")
 def test_update_all_weighted(case, kernel, measure):
-    """With a weight per edge, as in attention and normalised convolutions."""
+    """Sums with a weight for each edge, as in attention and normalised convolutions."""
     inputs = case.features(), case.edge_weight()
     measure(kernel.run, kernel.build(case), *inputs)

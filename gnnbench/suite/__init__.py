@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Saved:
-    """The part of a run file with the spec: a message about a wrong field names it."""
+    """Has a `spec`, as run files have, so that messages about wrong fields name it."""
 
     spec: Spec
 
@@ -33,25 +33,25 @@ class GraphKernels(Suite):
     tests: Mapping[str, str] = MappingProxyType({"epoch": "benchmarks/test_epoch.py::test_epoch"})
 
     def labels(self, fields: Mapping[str, str | int]) -> Labels:
-        """Return the labels of a spec's fields."""
+        """Return the labels of the spec with these fields."""
         spec = codec.decode({"spec": fields}, _Saved).spec
         if spec.direction not in DIRECTIONS:
             raise ValueError(f"unknown direction {spec.direction!r}")
         return spec.labels
 
     def labels_in(self, test_id: str) -> Labels | None:
-        """Return the labels in a test id."""
+        """Return the labels of the spec in a test id. None if it is another suite's test."""
         spec = Spec.in_id(test_id)
         return spec.labels if spec else None
 
     def plugin(self) -> ModuleType:
-        """Return the pytest plugin, which makes a test of each operation, platform and graph."""
+        """Return the pytest plugin, which makes a test for each operation, platform and graph."""
         from . import plugin
 
         return plugin
 
     def owns(self, item: Any) -> bool:
-        """Return whether a test names operations."""
+        """Return whether a test has the marker `operations`."""
         from .plugin import session
 
         return session.owns(item)
@@ -63,13 +63,13 @@ class GraphKernels(Suite):
         return counter_baseline.fault(root, part, strict=strict)
 
     def remarks(self, labels: Iterable[Labels]) -> list[str]:
-        """Return a line that names the synthetic graphs, or no line."""
+        """Return a line that names the synthetic graphs. Empty if there are none."""
         graphs = dict.fromkeys(label.inputs["dataset"] for label in labels)
         synthetic = [graph for graph in graphs if ":synthetic" in graph]
         return [f"synthetic data: {', '.join(synthetic)}"] if synthetic else []
 
     def commands(self) -> Mapping[str, ModuleType]:
-        """Return `gnnbench list`."""
+        """Return the suite's commands: `gnnbench list`."""
         from . import listing
 
         return {"list": listing}

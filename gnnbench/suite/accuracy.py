@@ -12,24 +12,24 @@ from .kept_reference import stored
 from .spec import AUTOCAST
 
 TOLERANCE = {"float64": 1e-10, "float32": 1e-4, "float16": 0.02, "bfloat16": 0.1, AUTOCAST: 0.1}
-"""Largest error of an entry, relative to its row's maximum or, if larger, the root mean square of all.
+"""Allowed error relative to the row's maximum, or to the root mean square of all entries if that is larger.
 
-bfloat16 rounds by up to 0.4 % at each addition, and libraries that scatter accumulate in bfloat16.
+bfloat16 rounds by up to 0.4 % at each addition, and the libraries' scatter kernels accumulate in bfloat16.
 """
 
 _LARGEST_TOLERANCE = 0.1
-"""With a larger tolerance wrong results would pass."""
+"""With a larger tolerance, wrong results would pass."""
 _UNIT_ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 _UNIT_ROUNDOFF[AUTOCAST] = _UNIT_ROUNDOFF["bfloat16"]
 _TERM_ROUNDING = {dtype: 4 * roundoff for dtype, roundoff in _UNIT_ROUNDOFF.items()}
-"""Allowed error where the terms of a sum cancel, relative to the largest term: four times its rounding."""
+"""Allowed error of a sum whose terms cancel, relative to its largest term: four unit roundoffs."""
 
 KINK_TOLERANCE = {"float64": 1e-10, "float32": 2e-3, "float16": 0.02, "bfloat16": 0.1, AUTOCAST: 0.1}
-"""Largest norm of the error in a gradient of a network with ReLU, relative to the gradient's norm.
+"""Allowed norm of a gradient's error in a network with ReLU, relative to the gradient's norm.
 
-Rounding can move a pre-activation across zero, which adds or removes its part of the gradient, so single
-entries are not comparable. On Cora and the stand-ins of PubMed and ogbn-arxiv the norm of the error was up to
-1.5e-4 in float32 and 5e-2 in bfloat16.
+Rounding can move a pre-activation across zero, the kink of ReLU, which adds or removes a part of the
+gradient, so single entries are not comparable. On Cora and on the synthetic PubMed and ogbn-arxiv, the norm
+of the error was up to 1.5e-4 in float32 and 5e-2 in bfloat16.
 """
 
 
@@ -38,10 +38,10 @@ class MismatchError(AssertionError):
 
 
 def tolerance(case: Case) -> float:
-    """Return TOLERANCE, or the rounding error of the graph's largest sum if that is larger.
+    """Return TOLERANCE or, if it is larger, the rounding error of a sum at the node with the most neighbours.
 
-    Adding n numbers one after the other rounds by up to n units (Higham, Accuracy and Stability of Numerical
-    Algorithms, 4.2). With 15,683 neighbours, torch_scatter's softmax was off by 2e-4 in float32.
+    Adding n numbers one after another has an error of up to n unit roundoffs (Higham, Accuracy and Stability
+    of Numerical Algorithms, 4.2). With 15,683 neighbours, torch_scatter's softmax was off by 2e-4 in float32.
     """
     base = TOLERANCE[case.spec.dtype]
     return max(base, min(_UNIT_ROUNDOFF[case.spec.dtype] * case.graph.max_degree, _LARGEST_TOLERANCE))
@@ -51,7 +51,7 @@ def check_type(case: Case, values: Tensor, expected: Tensor) -> None:
     """Raise MismatchError if an output does not have the case's device and dtype."""
     if values.device.type != case.spec.device:
         raise MismatchError(f"the output is on {values.device}, not on {case.spec.device}")
-    # PyTorch decides which operators autocast converts.
+    # Under autocast, PyTorch decides which operators return bfloat16.
     dtypes = [case.dtype, *([torch.bfloat16] if case.spec.dtype == AUTOCAST else [])]
     if expected.is_complex():
         dtypes = [dtype.to_complex() for dtype in dtypes]
@@ -60,7 +60,7 @@ def check_type(case: Case, values: Tensor, expected: Tensor) -> None:
 
 
 def agree(case: Case, value: Any, reference: Any) -> bool:
-    """Return whether NumPy arrays or plain values agree: floating-point numbers within TOLERANCE."""
+    """Return whether two arrays or plain values are equal, or within TOLERANCE if floating-point."""
     computed, expected = np.asarray(value), np.asarray(reference)
     if computed.shape != expected.shape or computed.dtype.kind != expected.dtype.kind:
         return False
@@ -77,10 +77,10 @@ def compare(
     largest: float,
     ties: Callable[..., Tensor] | None = None,
 ) -> None:
-    """Compare entry by entry; raise MismatchError, which calls the tensor `what`, if they differ.
+    """Compare two tensors entry by entry; if they differ, raise a MismatchError about `what`.
 
-    Each entry is a sum of terms that are at most `largest`, so their rounding is allowed also where they
-    cancel. `ties` returns the entries of a gradient for which several values are right: see `tied`.
+    Each entry is a sum of terms of at most `largest`; the rounding error of these terms is allowed even where
+    they cancel. `ties` returns which entries of a gradient have several correct values: see `tied`.
     """
     computed, expected = computed.detach().cpu(), expected.detach()
     is_sparse = [tensor.layout != torch.strided for tensor in (computed, expected)]
@@ -118,43 +118,43 @@ def compare(
     if bool(wrong.any()):
         excess = excess.nan_to_num(torch.inf).where(wrong, 0.0)
         worst = int(excess.argmax())
-        place = tuple(map(int, np.unravel_index(worst, error.shape)))
-        largest, value, right, allowed = (
+        position = tuple(map(int, np.unravel_index(worst, error.shape)))
+        worst_error, value, reference, allowed = (
             tensor.reshape(-1)[worst].item() for tensor in (error, computed, expected, allowed_errors)
         )
         raise MismatchError(
-            f"{what} is wrong: largest error {largest:.3g} at {place}, where it is "
-            f"{value:.6g} and the reference is {right:.6g}; allowed {allowed:.3g}"
+            f"{what} is wrong: largest error {worst_error:.3g} at {position}, where it is "
+            f"{value:.6g} and the reference is {reference:.6g}; allowed {allowed:.3g}"
         )
 
 
 def _compare_exactly(what: str, computed: Tensor, expected: Tensor) -> None:
-    """Check that numbers equal a reference of whole numbers; they may be of a floating-point dtype."""
+    """Raise MismatchError unless `computed`, of any dtype, equals integers or booleans."""
     inexact = computed.is_floating_point() or computed.is_complex()
     differences = (precise(computed) != expected if inexact else computed.long() != expected.long()).nonzero()
     if len(differences):
-        place = tuple(differences[0].tolist())
+        first = tuple(differences[0].tolist())
         raise MismatchError(
-            f"{what} is wrong at {place}, where it is {computed[place]} and the reference is "
-            f"{expected[place]}; {len(differences)} of {expected.numel()} values differ"
+            f"{what} is wrong at {first}, where it is {computed[first]} and the reference is "
+            f"{expected[first]}; {len(differences)} of {expected.numel()} values differ"
         )
 
 
 def compare_network(case: Case, gradients: Sequence[Tensor], references: Sequence[Tensor]) -> None:
-    """Compare the gradients of a network by the norms of their errors, relative to the largest of a kind.
+    """Compare a network's gradients by the norms of their errors, relative to the largest norm in a group.
 
-    Each matrix is a kind. All biases are one kind, because the terms of the last layer's gradient nearly
-    cancel. Attention vectors of one shape are one kind, because the terms for target nodes cancel wherever
-    LeakyReLU is linear: a softmax does not change if all its entries are shifted.
+    Each matrix is a group of its own. All biases are one group, because the terms of the last bias's gradient
+    nearly cancel. Attention vectors of one shape are one group, because the terms for target nodes cancel
+    wherever LeakyReLU is linear: a softmax does not change if all its entries are shifted.
     """
     norms: dict[object, float] = {}
     for index, gradient in enumerate(references):
-        kind = _kind(index, gradient)
-        norms[kind] = max(norms.get(kind, 0.0), gradient.where(gradient.isfinite(), 0).norm().item())
+        group = _group(index, gradient)
+        norms[group] = max(norms.get(group, 0.0), gradient.where(gradient.isfinite(), 0).norm().item())
     for index, (gradient, expected) in enumerate(zip(gradients, references, strict=True)):
         error = _error(gradient.detach().cpu(), expected).norm().item()
-        floor = _TERM_ROUNDING[case.spec.dtype] * max(norms.values())  # where all terms of a kind cancel
-        allowed = max(KINK_TOLERANCE[case.spec.dtype] * norms[_kind(index, expected)], floor)
+        floor = _TERM_ROUNDING[case.spec.dtype] * max(norms.values())  # if all terms of a group cancel
+        allowed = max(KINK_TOLERANCE[case.spec.dtype] * norms[_group(index, expected)], floor)
         if not error <= allowed:  # written so that NaN fails
             raise MismatchError(
                 f"the gradient of input tensor {index} is wrong: its error has norm {error:.3g}; "
@@ -162,8 +162,8 @@ def compare_network(case: Case, gradients: Sequence[Tensor], references: Sequenc
             )
 
 
-def _kind(index: int, parameter: Tensor) -> object:
-    """Return the kind of a parameter: see `compare_network`."""
+def _group(index: int, parameter: Tensor) -> object:
+    """Return a key for the group of a parameter: see `compare_network`."""
     return {1: "bias", 2: index}.get(parameter.dim(), parameter.shape)
 
 
@@ -175,13 +175,13 @@ def _error(computed: Tensor, expected: Tensor) -> Tensor:
 
 
 def largest_of(tensors: Sequence[Tensor]) -> float:
-    """Return the largest finite absolute value, or 0 if there is none."""
+    """Return the largest finite absolute value in the tensors, or 0 if there is none."""
     sizes = (flat(tensor.detach()).abs() for tensor in tensors if tensor.numel())
     return max((tensor.where(tensor.isfinite(), 0).max().item() for tensor in sizes), default=0.0)
 
 
 def flat(tensor: Tensor) -> Tensor:
-    """Return the tensor itself, the values of a sparse tensor, or all values of a nested tensor."""
+    """Return a dense tensor itself, the values of a sparse tensor, or all values of a nested tensor."""
     if tensor.is_nested:
         return torch.cat([row.flatten() for row in tensor.detach().unbind()])
     return stored(tensor)[1]

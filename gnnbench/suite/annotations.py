@@ -1,4 +1,4 @@
-"""Names for the annotations of operations, whose modules import torch later: see `libraries`."""
+"""Types for the annotations in operations, whose modules import torch lazily: see `libraries`."""
 
 from typing import TYPE_CHECKING, Any
 

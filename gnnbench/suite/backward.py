@@ -1,4 +1,4 @@
-"""A kernel with its backward pass, and the parts of its output that have a gradient."""
+"""Runs a kernel with its backward pass; finds the parts of an output that need a gradient."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -19,9 +19,9 @@ def with_backward(
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """Return a function that runs a kernel and its backward pass, and the function's inputs.
 
-    The first input is the output's gradient, or a tuple of gradients if the output has several parts; the
-    kernel's inputs follow. Each call leaves gradients in `.grad`, so inputs become leaves. Raises
-    MismatchError if no part of the output needs a gradient, or if a part cannot be compared.
+    The function's first input is the gradient of the output, or a tuple of gradients if the output has
+    several parts. The kernel's inputs follow, as leaves, because each call leaves gradients in their `.grad`.
+    Raises MismatchError if no part of the output needs a gradient, or if a part cannot be compared.
     """
     inputs = tuple(
         item if all(tensor.is_leaf for tensor in floats(item)) else tree_map(_leaf, item) for item in inputs
@@ -40,7 +40,7 @@ def with_backward(
     tensors = _tensors(output) if several else [module.values(output)]
     plain = all(tensor.layout == torch.strided and not tensor.is_nested for tensor in tensors)
 
-    # The counters count each Python call in this function: another call changes their baselines.
+    # The counters count each Python call in this function: one more would change their baselines.
     def run(gradients: Tensor | Sequence[Tensor], *inputs: Any) -> Any:
         for leaf in (*parameters, *leaves(inputs, deep)):
             leaf.grad = None
@@ -67,7 +67,7 @@ def _leaf(item: Any) -> Any:
 
 
 def differentiated(module: PlatformModule, output: Any) -> dict[str, tuple[Tensor | None, Tensor]]:
-    """Return the entries and values of an output's parts that need a gradient, by place."""
+    """Return the indices and values of each output part that needs a gradient, by place: see `parts_of`."""
     if not is_single(output):
         tensors = split_nested(parts_of(output))
         return {place: stored(tensors[place]) for place in differentiable(tensors)}
@@ -77,7 +77,7 @@ def differentiated(module: PlatformModule, output: Any) -> dict[str, tuple[Tenso
 
 
 def leaves(inputs: Iterable[Any], deep: bool = False) -> Iterator[Tensor]:
-    """Yield tensors that need a gradient, and modules' parameters; if `deep`, also those in containers."""
+    """Yield tensors that need a gradient, and modules' parameters; with `deep`, also inside containers."""
     for item in inputs:
         if isinstance(item, Tensor):
             if item.requires_grad:
@@ -89,7 +89,7 @@ def leaves(inputs: Iterable[Any], deep: bool = False) -> Iterator[Tensor]:
 
 
 def is_single(output: Any) -> bool:
-    """Return whether an output is one tensor, or a graph with weights as `PlatformModule.values` takes it."""
+    """Return whether an output is one tensor, or a weighted graph that `PlatformModule.values` takes."""
     if isinstance(output, tuple):
         return len(output) == 2 and _is_index(output[0]) and isinstance(output[1], Tensor)  # noqa: PLR2004
     is_graph = type(output).__name__ in ("SparseTensor", "DGLGraph")
@@ -101,7 +101,7 @@ def _is_index(value: Any) -> bool:
 
 
 def parts_of(output: Any) -> dict[str, Any]:
-    """Return the parts of an output by place, as `['a'][0]`; raise MismatchError if one is not comparable."""
+    """Return an output's parts by place, such as `['a'][0]`; raise MismatchError if one is not comparable."""
     try:
         return parts(output)
     except UncomparableError as error:
@@ -111,27 +111,27 @@ def parts_of(output: Any) -> dict[str, Any]:
 
 
 _STEP = 1e-12
-"""Step relative to an entry, or to the root mean square if larger: too small to change other gradients."""
+"""Relative step of `tied`: too small to change the gradients of entries that do not tie."""
 _MOST_ROUNDS = 32
-"""Each round finds one of several equal entries, or all if the reference divides the gradient among them."""
+"""In a tie of several entries, a round of `tied` finds one of them, or all if they share the gradient."""
 
 
 def tied(
-    start: Tensor,
+    argument: Tensor,
     recompute: Callable[[], Tensor],
     wrong: Tensor,
     computed: Tensor,
     expected: Tensor,
     allowed: Tensor,
 ) -> Tensor:
-    """Return the entries in which a gradient may differ because entries of the argument tie for a maximum.
+    """Return at which entries a gradient may differ because entries of the argument tie for a maximum.
 
-    Entries of the argument with a `wrong` gradient are moved up and down a little, which decides each tie in
-    both ways. Where the reference's gradient then jumps by more than `allowed`, either value is right. The
-    argument of the reference, `start`, is moved in place and restored; `recompute` returns its gradient.
+    The entries of the reference's `argument` whose gradient is `wrong` are moved up and down a little, which
+    decides each tie both ways. Where the reference's gradient, `recompute()`, then jumps by more than
+    `allowed`, both values are right. `argument` is moved in place and restored.
     """
     jumps = torch.zeros_like(wrong)
-    original = start.detach().clone()
+    original = argument.detach().clone()
     size = _STEP * original.abs().clamp(min=original.abs().square().mean().sqrt().item())
     size *= 1 + torch.rand(size.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     signs = (computed.abs() - expected.abs()).sign()
@@ -141,11 +141,11 @@ def tied(
             previous = jumps.clone()
             for step in (shift, -shift):
                 with torch.no_grad():
-                    start.copy_(original + step)
+                    argument.copy_(original + step)
                 jumps |= (recompute() - expected).abs() > allowed
             if torch.equal(previous, jumps) or not bool((wrong & ~jumps).any()):
                 break
     finally:
         with torch.no_grad():
-            start.copy_(original)
+            argument.copy_(original)
     return jumps & computed.isfinite()

@@ -19,7 +19,7 @@ class Case:
     spec: Spec
     graph: Graph
     errors: list[float] = field(default_factory=list, compare=False)
-    """The largest error of each comparison with a reference, divided by the allowed error."""
+    """For each comparison with a reference, the largest ratio of an error to the allowed error."""
 
     @property
     def device(self) -> torch.device:
@@ -37,11 +37,11 @@ class Case:
         return _dtype(self.spec.index_dtype)
 
     def on_cpu(self) -> Self:
-        """Return the case whose inputs are on the CPU."""
+        """Return a copy of this case with inputs on the CPU."""
         return replace(self, spec=replace(self.spec, device="cpu"))
 
     def call(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that runs `run` in torch.autocast if the spec says so; otherwise `run` itself."""
+        """Return `run`, wrapped in torch.autocast if the spec's dtype is AUTOCAST."""
         if self.spec.dtype != AUTOCAST:
             return run
         in_autocast: Callable[..., Any] = torch.autocast(self.spec.device, torch.bfloat16)(run)
@@ -49,15 +49,15 @@ class Case:
 
     @property
     def requires_grad(self) -> bool:
-        """Whether inputs need gradients: in every direction but forward."""
+        """Whether inputs need gradients: in all directions except forward."""
         return self.spec.direction != FORWARD
 
     def tensor(self, values: Tensor) -> Tensor:
-        """Return a copy with this case's device and dtype, as an autograd leaf."""
+        """Return a copy of the values with this case's device and dtype, as an autograd leaf."""
         return values.to(self.device, self.dtype, copy=True).requires_grad_(self.requires_grad)
 
     def features(self, width: int | None = None) -> Tensor:
-        """Return an input [N, width], by default of the spec's hidden width."""
+        """Return features [N, width]; by default, they have the spec's hidden width."""
         return self.tensor(pattern(self.graph.num_nodes, width or self.spec.hidden, self.dtype))
 
     def node_features(self) -> Tensor:
@@ -65,7 +65,7 @@ class Case:
         return self.graph.x.to(self.device, self.dtype, copy=True)
 
     def weights(self, fan_in: int, fan_out: int) -> tuple[Tensor, Tensor]:
-        """Return a layer's weight [in, out] and bias [out], scaled to keep the variance of its input."""
+        """Return a layer's weight [in, out], scaled to keep the variance of the input, and bias [out]."""
         weight = pattern(fan_in, fan_out) / fan_in**0.5
         return self.tensor(weight), self.tensor(pattern(fan_out, 1).squeeze(1))
 
@@ -78,10 +78,10 @@ class Case:
         return self.graph.edge_index.to(self.device, self.index_dtype, copy=True)
 
     def csr(self, *, self_loops: bool = False, normalized: bool = False) -> tuple[Tensor, Tensor, Tensor]:
-        """Return row pointer [N + 1], columns and values of the adjacency matrix A; rows are targets.
+        """Return the adjacency matrix A, whose rows are targets: row pointer [N + 1], columns and values.
 
-        `self_loops` adds the identity. Values are 1; with `normalized` the matrix is D^-1/2 A D^-1/2 (Kipf
-        and Welling, ICLR 2017).
+        `self_loops` adds the identity matrix. All values are 1; with `normalized`, the matrix is D^-1/2 A
+        D^-1/2 (Kipf and Welling, ICLR 2017).
         """
         source, target = self.graph.edge_index
         num_nodes = self.graph.num_nodes

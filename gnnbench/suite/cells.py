@@ -22,7 +22,7 @@ class Cell:
     dtype: str
     index_dtype: str
     skip: str | None
-    """The reason why it cannot run here. None if it can."""
+    """Why the benchmark cannot run here. None if it can."""
     core: bool
 
     @property
@@ -37,7 +37,7 @@ def operations_of(
     directions: Sequence[str] | None = None,
     core: bool = False,
 ) -> list[Operation]:
-    """Return the operations that a benchmark's marker names: gnnbench's, or new ones of the user's suite."""
+    """Return the operations that a benchmark's marker names: gnnbench's own, or new ones of the user."""
     for name in names:
         if name in OPERATIONS and (platforms or directions or core):
             raise UsageError(f"operation '{name}' is gnnbench's own: give yours another name")
@@ -66,12 +66,12 @@ def graphs(operations: Sequence[Operation]) -> tuple[str, ...]:
 
 
 def is_default(spec: Spec, first_graphs: Collection[str], *, narrowed: bool) -> bool:
-    """Return whether a benchmark runs by default, that is unless the user selects others.
+    """Return whether a benchmark runs by default, that is, unless the user selects others.
 
-    By default the core operations run, and the example of each other group. If the user has `narrowed` the
-    run by files or -k, all operations run but those with `default=False`. Each runs in the last direction
-    that the platform can run; core operations on all graphs, others on `first_graphs`. All benchmarks of the
-    user's own operations run by default.
+    The core operations run by default, and so does the example of each group without a core operation. If the
+    user has `narrowed` the run by files or -k, all operations run except those with `default=False`. Each one
+    runs in the last direction that the platform supports: a core operation on all graphs, another one on
+    `first_graphs`. All benchmarks of the user's own operations run by default.
     """
     operation = OPERATIONS.get(spec.operation)
     if operation is None:
@@ -89,7 +89,7 @@ def is_default(spec: Spec, first_graphs: Collection[str], *, narrowed: bool) -> 
 
 
 def not_installed(operation: Operation, platform: str, device: str) -> str | None:
-    """Return which packages of a platform's call are not installed. Returns None if all are."""
+    """Return which packages a platform's call lacks. Returns None if all are installed."""
     call = operation.calls.get(platform)
     return missing(PLATFORMS[platform].packages, device) or missing_one_of(call.one_of if call else ())
 

@@ -1,4 +1,4 @@
-"""Baselines of counters in `baselines/counters/`: valid on every machine with the same versions."""
+"""Baselines of counters, such as a call's operators: valid wherever the package versions are the same."""
 
 import json
 import sys
@@ -25,7 +25,7 @@ FOLDER = Path("baselines") / "counters"
 
 @dataclass(frozen=True)
 class CounterFile:
-    """A file of baselines of counters."""
+    """The contents of a file of baselines."""
 
     version: int
     versions: Mapping[str, str]
@@ -45,7 +45,7 @@ def versions(platform: str) -> dict[str, str]:
 
 
 def path_of(root: Path, platform: str) -> Path:
-    """Return the baseline file for a platform with the installed versions."""
+    """Return the path of a platform's baseline file for the installed versions."""
     name = "_".join(f"{package}-{number}" for package, number in versions(platform).items())
     return root / FOLDER / f"{name}.json"
 
@@ -59,7 +59,7 @@ def read(path: Path) -> dict[str, dict[str, dict[str, int]]]:
 
 
 def changes(root: Path, spec: Spec, counters: Counters) -> list[str] | None:
-    """Return each count that differs, as in `+4 aten::sort`. Returns None if there is no baseline."""
+    """Return each count that differs from the baseline, such as `+4 aten::sort`. None without a baseline."""
     baseline = read(path_of(root, spec.platform)).get(spec.id)
     return None if baseline is None else list(map(str, changed(baseline, counters.counts, counters.unsteady)))
 
@@ -70,7 +70,7 @@ def missing(root: Path, platform: str) -> str:
 
 
 def fault(root: Path, part: BenchmarkPart, *, strict: bool) -> str | None:
-    """Return a message if counters differ from the baseline; if `strict`, also if there is no baseline."""
+    """Return a message if counters differ from the baseline; with `strict`, also if either is missing."""
     if part.spec is None:
         return None
     if part.counters is None:
@@ -89,7 +89,7 @@ def fault(root: Path, part: BenchmarkPart, *, strict: bool) -> str | None:
 
 
 def write(path: Path, platform: str, counters: Mapping[str, Any]) -> None:
-    """Write the counters of some benchmarks to a platform's baseline file; it keeps those of all others."""
+    """Update the counters of some benchmarks in a platform's baseline file; keep all other benchmarks."""
     content = {
         "version": FORMAT_VERSION,
         "versions": versions(platform),

@@ -1,8 +1,8 @@
-"""Parts of the definitions in `operations/`: float64 on the CPU, differentiable.
+"""Building blocks of the references in `operations/`: differentiable, in float64 on the CPU.
 
-They use no sparse kernels of PyTorch. Weighted sums are products of SciPy's sparse matrices. All else gathers
-and scatters rows, a few columns at a time to bound the memory; only the gradient of a maximum keeps all
-gathered rows.
+They call no sparse kernels of PyTorch. Weighted sums are products of SciPy's sparse matrices. Everything else
+gathers and scatters rows, a few columns at a time to bound the memory; only the gradient of a maximum keeps
+all gathered rows.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,11 +18,11 @@ Reduce = Literal["sum", "mean", "amax"]
 Reference = Callable[..., Tensor | tuple[Tensor, ...]]
 
 CHUNK_BYTES = 256 * 2**20
-"""Memory of the rows that are gathered at a time; one column is gathered even if it takes more."""
+"""Bytes of the rows that are gathered at a time; one column is gathered even if it takes more."""
 
 
 def with_self_loops(graph: Graph, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Return sources and targets with self-loops, int64 [2, E + N], and their weights, 1 for each loop."""
+    """Return the entries with self-loops, int64 [2, E + N], and their weights; each loop has weight 1."""
     node = torch.arange(graph.num_nodes)
     entries = torch.cat((graph.edge_index, node.expand(2, -1)), dim=1)
     if weight is None:
@@ -31,9 +31,9 @@ def with_self_loops(graph: Graph, weight: Tensor | None = None) -> tuple[Tensor,
 
 
 def aggregate(entries: Tensor, weight: Tensor | None, x: Tensor, reduce: Reduce = "sum") -> Tensor:
-    """Reduce weight * x[source] over the entries [2, E] of each target, 0 without entries: float64 [N, F].
+    """For each target, reduce weight * x[source] over its `entries` [2, E], 0 without any: float64 [N, F].
 
-    `weight` [E] is 1 if None; "amax" takes no weights.
+    Without a `weight` [E], all weights are 1; "amax" takes no weights.
     """
     if reduce == "mean":
         degree = torch.bincount(entries[1], minlength=len(x)).clamp(min=1).unsqueeze(1)
@@ -54,7 +54,7 @@ def _columns_at_once(entries: Tensor) -> int:
 
 
 class _WeightedSum(torch.autograd.Function):
-    """Weighted sums over sources; the backward pass sums over targets."""
+    """Weighted sums over each target's sources; the backward pass sums over each source's targets."""
 
     @staticmethod
     def forward(ctx: Any, entries: Tensor, weight: Tensor, x: Tensor) -> Tensor:
@@ -86,19 +86,19 @@ def _weighted_sum(entries: Tensor, weight: Tensor, x: Tensor) -> Tensor:
 
 
 def normalize(entries: Tensor, weight: Tensor, num_nodes: int) -> Tensor:
-    """Return D^-1/2[target] * weight * D^-1/2[source]: float64 [E]."""
+    """Return D^-1/2[target] * weight * D^-1/2[source], where D has the sums by target: float64 [E]."""
     source, target = entries
     scale = sums(target, weight, num_nodes).rsqrt()
     return scale[target] * weight * scale[source]
 
 
 def sums(nodes: Tensor, weight: Tensor, num_nodes: int) -> Tensor:
-    """Return the sum of weights [E] or [E, H] by node [E]: float64 [N] or [N, H]."""
+    """Sum weights [E] or [E, H] by node; `nodes` [E] has each weight's node: float64 [N] or [N, H]."""
     return torch.zeros(num_nodes, *weight.shape[1:], dtype=torch.float64).index_add(0, nodes, weight)
 
 
 def reduce_by_node(index: Tensor, messages: Tensor, num_nodes: int, reduce: Reduce = "sum") -> Tensor:
-    """Reduce messages [E, F] by node, index int64 [E]; 0 for a node without messages: float64 [N, F]."""
+    """Reduce messages [E, F] by node, `index` [E]; 0 for a node without messages: float64 [N, F]."""
     if reduce == "amax":
         parts = []
         for columns in messages.split(_columns_at_once(index.unsqueeze(0)), dim=1):
@@ -119,10 +119,10 @@ def matrix(graph: Graph, entries: Tensor, weight: Tensor) -> Tensor:
 
 
 def train(parameters: Sequence[Tensor], losses: Sequence[Callable[[Sequence[Tensor]], Tensor]]) -> Tensor:
-    """Train with a step of Adam for each batch.
+    """Train a copy of the parameters, with a step of Adam for each batch.
 
-    `losses` has a function of the parameters for each batch; the parameters are not changed. Returns the loss
-    of each batch before its step, and then the first batch's loss after all steps: float64 [B + 1].
+    `losses` has a function for each batch, which computes its loss from parameters. Returns each batch's loss
+    before its step, and then the first batch's loss after all steps: float64 [B + 1].
     """
     current = [parameter.detach().clone().requires_grad_() for parameter in parameters]
     optimizer, values = torch.optim.Adam(current, lr=LEARNING_RATE), []
@@ -137,5 +137,5 @@ def train(parameters: Sequence[Tensor], losses: Sequence[Callable[[Sequence[Tens
 
 
 def adam_step(parameter: Tensor, gradient: Tensor) -> Tensor:
-    """Return the parameter after the first step of Adam: g and its square are the corrected moments."""
+    """Return the parameter after Adam's first step, whose corrected moments are g and its square."""
     return parameter - LEARNING_RATE * gradient / (gradient.abs() + 1e-8)

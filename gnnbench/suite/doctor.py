@@ -1,4 +1,4 @@
-"""What `gnnbench doctor` shows of the libraries and the data sets."""
+"""What `gnnbench doctor` reports about the libraries and the data sets."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -33,7 +33,7 @@ def _package(package: str) -> Diagnosis:
     if package == "dgl":
         with suppress(Exception):
             import_dgl()
-    with hidden("outdated"):  # ogb would use it to look for newer versions on the network, in threads
+    with hidden("outdated"):  # if ogb finds it, threads look for newer versions on the network
         reason = unusable(package)
     if reason:
         return Diagnosis(package, "missing", f"{number}: {reason}", install_command(package))
@@ -44,7 +44,7 @@ def _package(package: str) -> Diagnosis:
 
 
 def _built_without_cuda() -> Iterator[Diagnosis]:
-    """Yield the platforms that are built for the CPU only."""
+    """Yield a diagnosis of each platform that is built for the CPU only."""
     for platform in PLATFORMS.values():
         try:
             reason = why_not_on(platform.name, "cuda")

@@ -6,17 +6,17 @@ from torch import Tensor
 _PRIME = 8_388_593
 """The largest prime below 2**23, so that the values of `pattern` stay distinct in float32."""
 _BASE = 5_180_493
-"""Large and arbitrary: each column is this times the previous column, so correlations are near zero."""
+"""A large, arbitrary factor from each column to the next, so that their correlation is near zero."""
 _VALUES_AT_ONCE = 1 << 22
-"""Values of `pattern` computed at a time: large inputs take little more memory than their own."""
+"""Number of values that `pattern` computes at a time, so that it needs little additional memory."""
 
 
 def pattern(rows: int, columns: int, dtype: torch.dtype = torch.float64, shift: float = 0.0) -> Tensor:
-    """Return [rows, columns] with zero mean, unit variance and distinct values in each column.
+    """Return fixed values [rows, columns]; each column has zero mean, unit variance and distinct values.
 
     Entry (i, j) is (i + 1) b**(j + 1) mod p, scaled. Integer arithmetic gives equal values on every machine.
-    Up to 8.4 million rows have no ties, so the gradient of a maximum is unique; random float32 values tie.
-    Values are computed in float64, some rows at a time.
+    Up to 8.4 million rows have no ties, so the gradient of a maximum is unique; random float32 values would
+    tie. Values are computed in float64, some rows at a time.
     """
     multiplier = torch.tensor([pow(_BASE, exponent, _PRIME) for exponent in range(1, columns + 1)])
     values = torch.empty(rows, columns, dtype=dtype)
@@ -29,10 +29,10 @@ def pattern(rows: int, columns: int, dtype: torch.dtype = torch.float64, shift: 
 
 
 def gradient_for(values: Tensor, entries: Tensor | None = None) -> Tensor:
-    """Return a fixed gradient for an output [N, F], [N] or [], or for the weights [M] of entries.
+    """Return a fixed gradient for an output [N, F], [N] or [], or for the weights [M] of a sparse matrix.
 
-    With `entries`, int64 [2, M], each weight's gradient depends on its entry only, not on its position,
-    because libraries differ in the order of entries.
+    `entries` are the indices of the weights, int64 [2, M]. A weight's gradient then depends on its indices
+    only, not on its position, because libraries list the entries in different orders.
     """
     if values.is_complex():
         real = gradient_for(values.real, entries)

@@ -1,6 +1,6 @@
-"""Keeps the last reference's outputs and gradients, for all platforms and directions of an operation.
+"""Caches the last reference's outputs and gradients, for all platforms and directions of an operation.
 
-A part's place is where it stands in the output, as in `['a'][0]`, and `""` for an output of one tensor.
+The place of a part is its path in the output, such as `['a'][0]`; it is `""` if the output is one tensor.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ class Expected:
     view: View
     arguments: Sequence[Any]
     upstream: Mapping[str, Tensor] | None = None
-    """Gradients of the output's parts, by place. None stands for `gradient_for` the first part."""
+    """The gradients of the output's parts, by place. If None, `gradient_for` makes one for the first part."""
     differentiate: bool = False
 
     @cached_property
@@ -56,23 +56,23 @@ class Expected:
             raise UncomparableError("the output needs no gradient, but the kernel's output does")
         leaves = [tensor for tensor in floats(self.arguments) if tensor.requires_grad]
         gradients = torch.autograd.grad(outputs, leaves, grad_outputs, materialize_grads=True)
-        # Detached outputs free the memory that the backward pass needed.
+        # Detaching the outputs frees the memory that the backward pass needed.
         detached = {place: part.detach() for place, part in self.outputs.items() if isinstance(part, Tensor)}
         self.outputs |= detached
         return gradients
 
     def serves(self, other: "Expected") -> bool:
-        """Return whether these outputs, and these gradients if needed, are also those of `other`."""
+        """Return whether `other` has the same outputs and, if it needs gradients, the same gradients."""
         same = self.reference is other.reference and self.view is other.view
         same = same and self.differentiate >= other.differentiate and _equal(self.arguments, other.arguments)
         return same and (not other.differentiate or _equal(self.upstream, other.upstream))
 
 
 class KeptReference:
-    """The last reference that was computed.
+    """Caches the last reference that was computed.
 
-    Platforms get equal inputs, so one reference serves all of them. Only the last reference is kept: on a
-    large graph it takes hundreds of megabytes.
+    Platforms get equal inputs, so one reference serves all platforms. Only the last reference is kept,
+    because it takes hundreds of megabytes on a large graph.
     """
 
     def __init__(self) -> None:
@@ -80,14 +80,14 @@ class KeptReference:
         self._last: Expected | None = None
 
     def view(self, graph: Graph, width: int, operation: Operation | None) -> View:
-        """Return how an operation is checked on a graph: the last view if it was for the same arguments."""
+        """Return the view that checks an operation: the last view again if its arguments are equal."""
         key = graph, width, operation and (operation.linear, operation.reach, operation.end)
         if self._view is None or key != self._view[0]:
             self._view = key, view_of(graph, width, operation)
         return self._view[1]
 
     def of(self, expected: Expected) -> Expected:
-        """Return the last reference if it serves, otherwise `expected`, which takes its place."""
+        """Return the last reference if it serves for `expected`; otherwise keep and return `expected`."""
         if self._last is None or not self._last.serves(expected):
             self._last = expected  # frees the memory of the last one before this one is computed
         return self._last
@@ -105,24 +105,24 @@ def split_nested(outputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def differentiable(outputs: Mapping[str, Any]) -> list[str]:
-    """Return the places of tensors that need a gradient, in order."""
+    """Return the places of tensors that need a gradient, sorted."""
     return sorted(place for place, part in outputs.items() if isinstance(part, Tensor) and part.requires_grad)
 
 
 def floats(inputs: Any) -> list[Tensor]:
-    """Return the tensors with floating-point or complex numbers in a container, in order."""
+    """Return the floating-point and complex tensors in a container, in order."""
     tensors = (tensor for tensor in tree_flatten(inputs)[0] if isinstance(tensor, Tensor))
     return [tensor for tensor in tensors if tensor.is_floating_point() or tensor.is_complex()]
 
 
 def stored(tensor: Tensor) -> tuple[Tensor | None, Tensor]:
-    """Return the entries and values of a sparse tensor; of a dense tensor, None and the tensor."""
+    """Return the indices and values of a sparse tensor; for a dense one, None and the tensor itself."""
     if tensor.layout in (torch.strided, torch.jagged):
         return None, tensor
     if tensor.layout == torch.sparse_coo:
         tensor = tensor.coalesce()
         return tensor.indices(), tensor.values()
-    return tensor.detach().to_sparse_coo()._indices(), tensor.values()  # noqa: SLF001 - CSC is not coalesced
+    return tensor.detach().to_sparse_coo()._indices(), tensor.values()  # noqa: SLF001 - from CSC it is uncoalesced
 
 
 def _equal(values: Any, other_values: Any) -> bool:

@@ -1,9 +1,9 @@
-"""Modules that take long to import, or may be missing: each is imported when it is first used.
+"""Lazy modules, which take long to import or may be missing: each is imported when it is first used.
 
     from ..libraries import torch, torch_scatter, utils
 
-So `gnnbench list` and the collection of tests import no torch, and the functions of an operation call a
-library as if it had been imported at the top.
+So `gnnbench list` and the collection of tests do not import torch, and an operation's functions call a
+library as if its module had been imported at the top.
 """
 
 import contextlib
@@ -33,22 +33,22 @@ _MODULES: Mapping[str, str] = {
 """The modules, by the name under which operations import them."""
 
 STAND_IN = "dgl.graphbolt"
-"""DGL's data loading, which message passing does not use. DGL 2.1.0 has binaries of it for torch 2.0 to 2.2
-only, and cannot be imported without one."""
+"""DGL's module for data loading, which message passing does not need. DGL 2.1.0 has binaries of it for torch
+2.0 to 2.2 only. If none fits, an empty module stands in for it: see `import_dgl`."""
 
 
 class Library(ModuleType):
     """Stands for a module until one of its attributes is used."""
 
     def __getattr__(self, name: str) -> Any:
-        """Import the module, replace this object by it in the module that uses it, and return its attribute.
+        """Import the module, replace this object with it in the calling module, and return its attribute.
 
-        Later uses find the imported module itself: a timed function makes no additional calls.
+        Later uses find the imported module itself, so a timed function makes no additional calls.
         """
         if name.startswith("__"):
             raise AttributeError(name)
         module = import_dgl() if self.__name__ == "dgl" else importlib.import_module(self.__name__)
-        user = sys._getframe(1).f_globals  # noqa: SLF001 - the names of the module that uses it
+        user = sys._getframe(1).f_globals  # noqa: SLF001 - the names of the calling module
         user.update({alias: module for alias, value in user.items() if value is self})
         return getattr(module, name)
 

@@ -1,6 +1,6 @@
 """Limits of calls: combinations of dtype, direction and device that a library cannot run.
 
-The limits here and in `operations/` are for torch 2.13, PyG 2.8.1, torch_sparse 0.6.18 and DGL 2.1.0.
+The limits here and in `operations/` hold for torch 2.13, PyG 2.8.1, torch_sparse 0.6.18 and DGL 2.1.0.
 """
 
 from typing import NamedTuple
@@ -17,7 +17,7 @@ class Limit(NamedTuple):
     reason: str
     where: frozenset[str]
     raises: bool = True
-    """Whether the library refuses the call, or returns a wrong output. False if the output is only too
+    """Whether the library refuses the call or returns a wrong output. False if the output is merely too
     inexact, or if the call works on small graphs."""
     degree: int = 0
     """The limit holds only on graphs with a node that has at least this many neighbours."""
@@ -29,7 +29,7 @@ def refuses(reason: str, *where: str) -> Limit:
 
 
 def avoids(reason: str, *where: str) -> Limit:
-    """Return the limit of a call that is not timed although the library runs it: see `Limit.raises`."""
+    """Return the limit of a call that the library runs but gnnbench does not time: see `Limit.raises`."""
     return Limit(reason, frozenset(where), raises=False)
 
 
@@ -57,10 +57,10 @@ MIXED = refuses(
 )
 OVERFLOW = avoids("sums exceed float16's largest number, 65,504", "float16")
 HALF_TRAINING = refuses("Adam's epsilon of 1e-8 is 0 in float16", "float16", TRAIN)
-"""Limit of every operation of gnnbench."""
+"""Applies to every operation of gnnbench."""
 NO_PRODUCT = avoids(
     "autocast converts matrix products in a forward pass: it is timed on layers and models only", AUTOCAST
 )
-"""Limit of every operation of gnnbench without a matrix product in its forward pass."""
+"""Applies to every operation of gnnbench that has no matrix product in its forward pass."""
 OF_PLATFORM = {"sparse": (refuses("torch_sparse and torch_scatter take int64 indices only", "int32"),)}
-"""Limits of every call of gnnbench on a platform."""
+"""By platform, the limits of all calls of gnnbench's operations."""

@@ -40,8 +40,8 @@ _DATA_SETS = (
 
 def document(data_root: Path | None) -> Document:
     """Return all data sets and platforms, and a line for each operation."""
-    reasons = {row.name: missing(row.packages) for row in PLATFORMS.values()}
-    platforms = [(row.name, row.title, "no" if reasons[row.name] else "yes") for row in PLATFORMS.values()]
+    reasons = {name: missing(platform.packages) for name, platform in PLATFORMS.items()}
+    platforms = [(name, PLATFORMS[name].title, "no" if reason else "yes") for name, reason in reasons.items()]
     titles = [Column(name, "text") for name in ("name", "what", "here")]
     columns = [Column("", "shown") for _ in ("name", *COMPARED)]
     return [
@@ -55,13 +55,13 @@ def document(data_root: Path | None) -> Document:
 
 
 def operation(name: str) -> Iterator[str]:
-    """Yield lines about the operation of this name, or about all whose names begin with it: `spmm`."""
+    """Yield lines about the operation with this name, or about all operations that begin with it."""
     exact = OPERATIONS.get(name)
-    rows = [exact] if exact else [row for row in OPERATIONS.values() if row.name.startswith(f"{name}_")]
-    if not rows:
+    matches = [exact] if exact else [row for row in OPERATIONS.values() if row.name.startswith(f"{name}_")]
+    if not matches:
         raise unknown_name("operation", name, OPERATIONS)
-    for row in rows:
-        yield from _description(row)
+    for match in matches:
+        yield from _description(match)
 
 
 def _description(row: Operation) -> Iterator[str]:
@@ -95,7 +95,7 @@ def _operations() -> Iterator[tuple[object, ...]]:
     for heading, rows in groupby(sorted(OPERATIONS.values(), key=group), group):
         yield Shown(heading, style="heading"), *[None] * len(COMPARED)
         for row in rows:
-            # No operation has both `compiled` and `sparse`; `pyg_lib` is shown as `pyg`.
+            # `compiled` is in the column of `sparse`, as no operation has both; `pyg_lib` has no column.
             columns = {name.replace("compiled", "sparse"): name for name in row.calls}
             yield f"  {row.name}", *map(columns.get, COMPARED)
 

@@ -9,17 +9,17 @@ if TYPE_CHECKING:
 
 
 def quietly(make: "Callable[..., Any]", *arguments: Any, **options: Any) -> Any:
-    """Make a sampler, loader or iterator without warnings, such as that pyg-lib is faster."""
+    """Make a sampler, loader or iterator without warnings, such as the advice to install pyg-lib."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return make(*arguments, **options)
 
 
 class Loading:
-    """A data loader of PyTorch, PyG or DGL that is being read.
+    """Takes batches from a data loader of PyTorch, PyG or DGL.
 
-    As a context manager it ends the workers, also if the block is interrupted. To drop the iterator would not
-    be enough: the exception keeps it alive.
+    As a context manager, it ends the workers even if the block is interrupted. It would not be enough to drop
+    the iterator, because the exception keeps it alive.
     """
 
     def __init__(self, loader: Any) -> None:
@@ -35,7 +35,7 @@ class Loading:
         self.close()
 
     def take(self, count: int) -> list[Any]:
-        """Return the next batches; after the loader's last batch, begin again."""
+        """Return the next `count` batches; start the loader again after its last batch."""
         batches: list[Any] = []
         while len(batches) < count:
             if self._iterator is None:
@@ -50,7 +50,7 @@ class Loading:
     def close(self) -> None:
         """End the worker processes."""
         iterator, self._iterator = self._iterator, None
-        iterator = getattr(iterator, "dataloader_it", iterator)  # DGL's iterator has PyTorch's
+        iterator = getattr(iterator, "dataloader_it", iterator)  # DGL's iterator wraps PyTorch's
         if shut_down := getattr(iterator, "_shutdown_workers", None):
             shut_down()
         # If the loader was interrupted while it started workers, there is no iterator to shut down.

@@ -1,4 +1,4 @@
-"""The free memory, and a limit with which an allocation beyond it fails."""
+"""The free memory, and a limit that makes larger allocations fail."""
 
 import resource
 from collections.abc import Iterator
@@ -8,11 +8,11 @@ from pathlib import Path, PurePosixPath
 import psutil
 
 _RECLAIMED = ("inactive_file", "active_file", "slab_reclaimable")
-"""Memory that the operating system frees before it ends a process."""
+"""Kinds of memory that the operating system reclaims before it kills a process."""
 
 
 def free_bytes(root: Path = Path("/")) -> int:
-    """Return the bytes that can still be allocated: free memory, or less if a cgroup limits it."""
+    """Return how many bytes can still be allocated: the free memory, or less if a cgroup limits it."""
     return min([psutil.virtual_memory().available, *_free_in_cgroups(root)])
 
 
@@ -39,7 +39,7 @@ def _free_in_cgroups(root: Path) -> Iterator[int]:
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """Let an allocation beyond the free memory fail; otherwise the system would end the process later."""
+    """Make allocations beyond the free memory fail; otherwise the system would kill the process later."""
     limits = resource.getrlimit(resource.RLIMIT_DATA)
     most = psutil.Process().memory_info().data + free_bytes()
     bounds = [most, *(limit for limit in limits if limit != resource.RLIM_INFINITY)]

@@ -1,4 +1,4 @@
-"""A library's layer, a network of layers, and the widths and first weights of a GCN of three layers."""
+"""Networks made of a platform's layers, and the widths and initial weights of a three-layer GCN."""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Layer(nn.Module):
-    """Holds a layer and all its parameters, in an order that is the same on every platform."""
+    """A layer whose parameters are listed in the same order on every platform."""
 
     def __init__(self, layer: nn.Module, parameters: Iterable[nn.Parameter]) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class GIN(nn.Module):
         convolve: Callable[[Any, nn.Module, Tensor], Tensor],
         pool: Callable[[Any, Tensor], Tensor],
     ) -> None:
-        """Take a platform's layers, and functions that apply a layer to a batch and compute its means."""
+        """Take a platform's layers, a function that applies a layer, and one that averages graphs' nodes."""
         super().__init__()
         self.layers = nn.ModuleList(layers)
         self.out = out
@@ -81,10 +81,10 @@ def glorot(fan_in: int, fan_out: int, generator: torch.Generator) -> Tensor:
 
 
 def widths(graph: Graph, hidden: int) -> tuple[int, int, int, int]:
-    """Return the feature widths before and after each layer of a GCN (Kipf and Welling, ICLR 2017).
+    """Return the widths before and after each layer of a three-layer GCN (Kipf and Welling, ICLR 2017).
 
-    On the Planetoid data sets the second hidden layer has an eighth of the first one's width, as in the
-    published profiles (1433 → 256 → 32 → 7 on Cora). On other data sets both widths are equal.
+    On the Planetoid data sets, the second hidden layer is an eighth as wide as the first, as in the published
+    profiles (1433 → 256 → 32 → 7 on Cora). On other data sets, both hidden layers have the same width.
     """
     dataset = DATASETS.get(graph.name.partition(":")[0])
     narrows = dataset is not None and dataset.family == "planetoid"
@@ -92,7 +92,7 @@ def widths(graph: Graph, hidden: int) -> tuple[int, int, int, int]:
 
 
 def initial_weights(widths: Sequence[int], seed: int = 0) -> list[tuple[Tensor, Tensor]]:
-    """Return each layer's weight [in, out] by `glorot`, and zero bias [out]: float64 on the CPU."""
+    """Return each layer's weight [in, out] from `glorot` and its zero bias [out]: float64 on the CPU."""
     generator = torch.Generator().manual_seed(seed)
     return [
         (glorot(fan_in, fan_out, generator), torch.zeros(fan_out, dtype=torch.float64))
@@ -115,7 +115,7 @@ def with_parameters(case: "Case", model: nn.Module, values: Iterable[Tensor]) ->
 
 
 def with_random_parameters(case: "Case", model: nn.Module, seed: int = 0) -> Any:
-    """Set a model's parameters to random values by `glorot`, equal on all platforms, and return it."""
+    """Set a model's parameters to random values from `glorot`, equal on all platforms; return the model."""
     generator, values = torch.Generator().manual_seed(seed), []
     for parameter in ordered(model):
         fan_out, fan_in = (1, *parameter.shape)[-2:]
@@ -124,5 +124,5 @@ def with_random_parameters(case: "Case", model: nn.Module, seed: int = 0) -> Any
 
 
 def parameters(model: nn.Module) -> list[Tensor]:
-    """Return linear layers' parameters for a reference: matrices [in, out], then vectors, in float64."""
+    """Return a model's parameters as a reference takes them: float64 matrices [in, out], then vectors."""
     return [parameter.detach().cpu().double().t() for parameter in ordered(model)]

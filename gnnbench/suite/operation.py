@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from .graphs.graph import Graph
     from .spec import Spec
 
-# What the modules of `operations/` are made of.
+# What the modules in `operations/` import from here.
 __all__ = ["BACKWARD", "FORWARD", "FORWARD_BACKWARD", "TRAIN"]
 __all__ += ["Call", "Kernel", "Operation"]
 
 _OTHER = "other"
-"""The group of a suite's own operations."""
+"""The group of operations that a user's own suite defines."""
 _MULTIPLYING = ("attention", "layers", "compiled", "training")
 """Groups whose forward pass multiplies matrices."""
 
@@ -29,8 +29,8 @@ _MULTIPLYING = ("attention", "layers", "compiled", "training")
 class Call(NamedTuple):
     """The timed library call: its text for `gnnbench list`, and the functions of a `Kernel`.
 
-    `run` and `build` may be names in the platform's module. Without `run`, the benchmark makes the timed
-    function. `run` must call `module.function(...)`, because `gnnbench profile` wraps attributes of modules.
+    `run` and `build` may name functions in the platform's module. If `run` is empty, the benchmark makes the
+    timed function. `run` must call `module.function(...)`: `gnnbench profile` wraps attributes of modules.
     """
 
     text: str
@@ -41,9 +41,9 @@ class Call(NamedTuple):
     one_of: tuple[str, ...] = ()
     """Alternative packages: the call needs one of them in addition to the platform's packages."""
     make: Callable[[], Kernel] | None = None
-    """Makes a kernel that keeps objects of the library, instead of `build`, `run` and `result`."""
+    """Makes a kernel that keeps objects of the library; it replaces `build`, `run` and `result`."""
     nodes: "Callable[[Graph], Any] | None" = None
-    """Returns nodes; `run` then gets a `platforms.Chosen` of the structure and these nodes."""
+    """Returns nodes of a graph; `run` then gets a `platforms.Chosen` of the structure and these nodes."""
 
     def kernel(self, platform: str) -> Kernel:
         """Import a platform's library and return the kernel."""
@@ -59,52 +59,52 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation that benchmarks time."""
+    """An operation that is timed by benchmarks."""
 
     name: str
     calls: Mapping[str, Call]
-    """By platform."""
+    """The call on each platform."""
     absent: Mapping[str, str] = field(default_factory=dict)
-    """By platform, the reason why it lacks the operation."""
+    """By platform, the reason why the platform lacks the operation."""
     directions: tuple[str, ...] = (FORWARD, FORWARD_BACKWARD)
     core: bool = False
-    """Whether pull requests run it, in its last direction."""
+    """Whether pull requests run the operation, in its last direction."""
     example: bool = False
     """Whether it runs by default, as the example of a group that has no core operation."""
     default: bool = True
-    """Whether -k or its file's name is enough to select it; otherwise --gnn-all runs it. False if it takes
-    long or resembles another."""
+    """Whether -k or its file's name is enough to select it. If False, because it takes long or resembles
+    another operation, only --gnn-all, -m or a test id selects it."""
     reference: "Callable[..., Tensor | tuple[Tensor, ...]] | None" = None
     """The definition that kernels are checked against; it takes the graph and float64 tensors."""
     linear: bool = False
     """Whether its only input is [N, F] or [E, F], and each column of the output is linear in the same column
     of the input. On large graphs it is checked by a random projection."""
     reach: int | None = None
-    """Number of hops to the values that a row of the output [N, ...] or [E, ...] depends on; one more if it
-    uses its neighbours' degrees. On large graphs a random sample of rows is checked; all rows if None."""
+    """Number of hops to the farthest values that a row of the output [N, ...] or [E, ...] depends on; one
+    more if it uses neighbours' degrees. If set, only a random sample of rows is checked on large graphs."""
     end: int = 1
-    """With `reach`: the end of an entry that receives its message, 1 for the target, 0 for the source."""
+    """With `reach`, the end of an entry that receives its message: 1 for the target, 0 for the source."""
     reads_all: bool = True
     """Whether a call reads all of its inputs; only then is the least possible time known."""
     threads: int | None = None
-    """CPU threads of the timed call; None for the session's number."""
+    """Number of CPU threads of the timed call. None for the session's number."""
     group: str = _OTHER
     """The heading under which `gnnbench list` shows it."""
     graphs: tuple[str, ...] = ()
-    """Graphs that it runs on unless --gnn-dataset names others; empty for the suite's default."""
+    """Graphs that it runs on unless --gnn-dataset names others. Empty for the suite's default graphs."""
     relational: bool = False
-    """Whether it needs a graph with relations."""
+    """Whether it needs a graph with relations, that is, types of edges."""
     batched: bool = False
     """Whether it needs a graph that consists of several separate graphs, such as molecules."""
     with_pyg_lib: bool = False
-    """Whether PyG runs other code if pyg-lib is installed: platform `pyg_lib` then has the same call."""
+    """Whether PyG runs other code if pyg-lib is installed: the platform `pyg_lib` then has the same call."""
 
     def kernel(self, platform: str) -> Kernel:
         """Import a platform's library and return its kernel."""
         return self.calls[platform].kernel(platform)
 
     def why_not_on(self, graph: "Graph", spec: "Spec | None" = None) -> str | None:
-        """Return why it cannot run on a graph, or with the types of a spec. Returns None if it can."""
+        """Return why the operation cannot run on a graph, or with a spec's types. None if it can."""
         if self.relational and not graph.relations:
             return f"{graph.name} has one relation: use --gnn-dataset {' or '.join(self.graphs)}"
         if self.batched and graph.sizes is None:
@@ -118,7 +118,7 @@ class Operation:
     def limit(
         self, platform: str, direction: str, dtype: str, index_dtype: str, device: str, degree: int = 0
     ) -> Limit | None:
-        """Return the limit that rules out these types. None if none does. `degree` is the graph's largest."""
+        """Return the first limit that rules out a call, or None. `degree` is the graph's largest degree."""
         types = {direction, dtype, index_dtype, device, *([HALF] if dtype in ("bfloat16", "float16") else [])}
         limits = self.calls[platform].limits
         if self.group != _OTHER:
@@ -129,10 +129,10 @@ class Operation:
 
 
 def operation(name: str, **fields: Any) -> Operation:
-    """Return an operation from keywords.
+    """Make an operation from keywords.
 
-    The keyword of a platform is its call, or the reason why it has none; `elsewhere` is the reason for all
-    platforms without a keyword. The other keywords are fields of `Operation`.
+    A keyword that names a platform has the platform's call, or the reason why there is none; `elsewhere` is
+    the reason for all platforms without a keyword. The other keywords are fields of `Operation`.
     """
     elsewhere = fields.pop("elsewhere", "")
     cells = {platform: fields.pop(platform) for platform in PLATFORMS if platform in fields}

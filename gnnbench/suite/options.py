@@ -1,6 +1,6 @@
 """The options of the suite: what its benchmarks run on, and which of them run."""
 
-# ruff: noqa: RUF009 - `described` returns a field of dataclasses
+# ruff: noqa: RUF009 - `described` returns a dataclass field
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from .platforms import PLATFORMS
 from .spec import FLOATS, INTEGERS
 
 _DATASETS = {"cpu": ("cora", "ogbn-arxiv:synthetic@0.1"), "cuda": ("cora", "ogbn-arxiv")}
-"""The graphs by device, unless --gnn-dataset names others or an operation has its own."""
+"""The default graphs by device, for operations that prescribe none."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class SuiteOptions(Values):
         f"graph to measure on; repeatable or comma-separated: {FORMS}. Default: cora and ogbn-arxiv; on a "
         "CPU cora and ogbn-arxiv:synthetic@0.1, a synthetic stand-in of a tenth of the size.",
     )
-    """Empty for the graphs of each operation, see `graphs`."""
+    """If empty, each operation has its own graphs: see `graphs`."""
     platforms: tuple[str, ...] = described(
         Option("platform", "NAME", tuple(PLATFORMS), choices=tuple(PLATFORMS), passed_on=True),
         f"library to measure; repeatable or comma-separated: {', '.join(PLATFORMS)}. Default: all.",
@@ -35,7 +35,7 @@ class SuiteOptions(Values):
         "number of features; repeatable or comma-separated. Default: 256 on the Planetoid data sets, "
         "16 on aifb, 128 on others.",
     )
-    """Empty for the default width of each data set."""
+    """If empty, each data set has its default width."""
     dtypes: tuple[str, ...] = described(
         Option("dtype", "NAME", FLOATS[:1], choices=FLOATS, passed_on=True),
         f"type of features and weights; repeatable or comma-separated: {', '.join(FLOATS)}. "
@@ -67,7 +67,7 @@ class SuiteOptions(Values):
     )
 
     def graphs(self, device: str, of_operation: Sequence[str] = ()) -> tuple[DatasetName, ...]:
-        """Return the graphs that the user names, else those of the operation, else those of the device."""
+        """Return the graphs that the user names, or else the operation's, or else the device's defaults."""
         return self.datasets or tuple(map(DatasetName.parse, of_operation or _DATASETS[device]))
 
 

@@ -1,6 +1,6 @@
 """The roofline bound of a kernel (Williams, Waterman and Patterson, CACM 2009).
 
-Both rates, of a copy and of a matrix product, are measured once per environment. The bytes are compulsory
+The rates of a copy and of a matrix product are measured once per environment. The bytes are compulsory
 traffic (Hill and Smith, IEEE Trans. Computers 1989): each input is read once and each output is written once.
 Only products of dense matrices count as arithmetic: sums over neighbours take less time than their traffic.
 """
@@ -27,24 +27,24 @@ from .memory import free_bytes
 FORMAT_VERSION = 1
 
 _SECONDS = 0.5
-"""Time for each rate: longer than a short burst of other programs."""
+"""How long each rate is measured: longer than the short bursts of other programs."""
 _ARRAY_BYTES = {"cpu": 2**30, "cuda": 2 * 2**30}
 """Size of the array to copy: at least four times a cache (McCalpin's rule for STREAM); on a GPU, the launch
 would dominate the copy of a smaller array."""
 _MEMORY_PART = 8
 """Rates are measured with at most 1/8 of the free memory."""
 _ROUNDS = 3
-"""Fewest rounds of each copy and product."""
+"""Least number of rounds of each copy and product."""
 _FIRST_SIDE = 128
 """Side of the smallest matrix."""
 _ABOVE = "the data stays in a cache, or the saved rates are too low: delete rates/ in gnnbench's cache"
 
 
 def least(case: Case, run: Callable[..., Any], inputs: Sequence[Any]) -> Work:
-    """Call a function, and return the least work that it needs: bytes of memory, and arithmetic.
+    """Call a function, and return the least work that it needs: bytes of memory traffic, and arithmetic.
 
-    The bytes are those of inputs, output and gradients. Indices count at most as many bytes as in a CSR
-    matrix, because libraries keep a graph in several forms.
+    The bytes are those of inputs, output and gradients. Indices count at most as many bytes as a CSR matrix
+    has, because libraries keep a graph in several forms.
     """
     with _Products() as products:  # type: ignore[no-untyped-call]
         output = run(*inputs)
@@ -65,7 +65,7 @@ def _bytes(traffic: Iterable[Tensor]) -> int:
 
 
 class _Products(TorchDispatchMode):
-    """Adds up the arithmetic of products of dense matrices."""
+    """Counts the floating-point operations of products of dense matrices."""
 
     flops = 0
 
@@ -82,7 +82,7 @@ class _Products(TorchDispatchMode):
 def rates(device: str, dtype: str, environment_key: str, cache: Path) -> Rates:
     """Return an environment's saved rates, or measure and save them; a damaged file is replaced."""
     path = cache / "rates" / f"{environment_key}-{device}.json"
-    with hold(path.with_suffix(".lock"), cache):  # two processes at once would each get half the rates
+    with hold(path.with_suffix(".lock"), cache):  # two processes at once would each measure half the rates
         cached = _read(path)
         if dtype not in cached:
             cached[dtype] = measure(device, dtype)
@@ -92,15 +92,15 @@ def rates(device: str, dtype: str, environment_key: str, cache: Path) -> Rates:
 
 
 def measure(device: str, dtype: str) -> Rates:
-    """Measure both rates in about a second: of STREAM's copy (McCalpin, 1995), and of matrix products.
+    """Measure two rates in about a second: of a copy as in STREAM (McCalpin, 1995), and of matrix products.
 
-    Each byte of a copy counts twice, read and written. Matrices grow until the time is spent, so a dtype that
-    the CPU emulates takes no longer.
+    Each copied byte counts twice, because it is read and written. Matrices grow until the time is spent, so a
+    dtype that the CPU emulates takes no longer.
     """
     free = free_bytes() if device == "cpu" else cuda_free_bytes()
     room = free // _MEMORY_PART
-    kind = getattr(torch, dtype)
-    return Rates(_copy_rate(device, kind, room), _matrix_rate(device, kind, room))
+    torch_dtype = getattr(torch, dtype)
+    return Rates(_copy_rate(device, torch_dtype, room), _matrix_rate(device, torch_dtype, room))
 
 
 def _copy_rate(device: str, dtype: torch.dtype, room: int) -> float:
@@ -125,7 +125,7 @@ def _matrix_rate(device: str, dtype: torch.dtype, room: int) -> float:
 
 
 def _fastest(run: Callable[[], object], device: str, at_least_seconds: float = 0.0) -> float:
-    """Return the seconds of the fastest of at least _ROUNDS rounds, which last `at_least_seconds` or more."""
+    """Run at least _ROUNDS rounds, for at least `at_least_seconds`; return the fastest one's seconds."""
     times: list[float] = []
     while len(times) < _ROUNDS or sum(times) < at_least_seconds:
         start = RealTime.seconds()
@@ -148,6 +148,6 @@ def _read(path: Path) -> dict[str, Rates]:
 
 
 def limit(work: Work, rates: Rates, seconds: float) -> Limit:
-    """Divide the roofline bound, max(bytes / copy rate, flops / flop rate), by the measured `seconds`."""
+    """Return the roofline bound, max(bytes / copy rate, flops / flop rate), as a fraction of `seconds`."""
     bound = max(work.bytes / rates.copy_bytes_per_second, work.flops / rates.flops_per_second)
     return Limit(work, rates, bound / seconds, _ABOVE if bound > seconds else "")

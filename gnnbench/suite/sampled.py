@@ -1,4 +1,4 @@
-"""Checks of the neighbours that a sampler draws: conditions that hold for all right draws."""
+"""Checks of a sampler's draws: conditions that hold for every correct draw of neighbours."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -11,13 +11,13 @@ from .graphs.graph import Graph
 from .libraries import dgl
 
 SEED = 0
-"""Each timed call seeds the generators with this number, so all calls draw the same."""
+"""Each timed call seeds the random generators with this number, so all calls draw the same neighbours."""
 
 
 class Hop(NamedTuple):
-    """The edges that were drawn at one hop, by the graph's numbers of nodes and entries: int64 [m] each.
+    """The edges that were drawn at one hop, with the graph's node and entry indices: int64 [m] each.
 
-    `expanded`, int64 [n], are the nodes whose neighbours were to be drawn.
+    `expanded`, int64 [n], are the nodes whose neighbours the sampler had to draw.
     """
 
     source: Tensor
@@ -35,8 +35,8 @@ def require(condition: Any, mistake: str) -> None:
 def require_hop(graph: Graph, hop: Hop, fan_out: int, *, replace: bool = False) -> Tensor:
     """Return the number of neighbours drawn for each node at one hop, int64 [N], or raise MismatchError.
 
-    Each edge must be one of the graph's. Each node must get `fan_out` distinct neighbours, or all if it has
-    fewer; with `replace`, neighbours may repeat, and each node that has any must get `fan_out`.
+    Each drawn edge must be in the graph. Each expanded node must get `fan_out` distinct neighbours, or all if
+    it has fewer. With `replace`, neighbours may repeat, and each node that has any must get `fan_out`.
     """
     is_entry = (hop.entry >= 0) & (hop.entry < graph.num_edges)
     require(bool(is_entry.all()), "an edge is not in the graph")
@@ -62,15 +62,15 @@ def require_hop(graph: Graph, hop: Hop, fan_out: int, *, replace: bool = False) 
 
 
 def require_rows(rows: Tensor, all_rows: Tensor, nodes: Tensor, what: str) -> None:
-    """Raise MismatchError unless a batch has the rows of its nodes, of features or labels (`what`)."""
+    """Raise MismatchError unless the `rows` of a batch are its nodes' features or labels (`what`)."""
     require(rows.cpu().equal(all_rows[nodes].to(rows.dtype)), f"the {what} belong to other nodes")
 
 
 def hops_of_list(count: int, *tensors: Tensor) -> list[Hop]:
-    """Return both hops of a draw by PyG or torch_sparse, which list them together and renumber the nodes.
+    """Return both hops of a draw by PyG or torch_sparse, which list the hops together and renumber nodes.
 
-    Each node is expanded only once: the second hop expands only nodes that the first one has reached.
-    `tensors` are the graph's number of each node [n]; source, target and entry of each drawn edge [m].
+    Each node is expanded only once: the second hop expands the nodes that are new at the first hop. `tensors`
+    are the graph's index of each node [n], then source, target and entry of each drawn edge [m].
     """
     nodes, source, target, entry = map(to_int64, tensors)
     require(len(nodes.unique()) == len(nodes), "a node has two numbers")
@@ -78,15 +78,15 @@ def hops_of_list(count: int, *tensors: Tensor) -> list[Hop]:
     source, target = nodes[source], nodes[target]
     neighbours = len(without(source, seeds))
     require(len(nodes) == count + neighbours, "a node is neither a seed nor a neighbour")
-    expanded = seeds, without(source[is_first], seeds)
+    nodes_by_hop = seeds, without(source[is_first], seeds)
     return [
-        Hop(source[part], target[part], entry[part], nodes)
-        for part, nodes in zip((is_first, ~is_first), expanded, strict=True)
+        Hop(source[part], target[part], entry[part], expanded)
+        for part, expanded in zip((is_first, ~is_first), nodes_by_hop, strict=True)
     ]
 
 
 def hops_of_blocks(seeds: Tensor, blocks: Sequence[Any]) -> list[Hop]:
-    """Return the hops of a draw by DGL for int64 seeds; each expands all nodes of the hop before."""
+    """Return the hops of a draw by DGL for int64 seeds; each hop expands all nodes of the previous one."""
     nodes, hops = seeds, list[Hop]()
     for block in reversed(blocks):
         sources, targets = to_int64(block.srcdata[dgl.NID]), to_int64(block.dstdata[dgl.NID])
@@ -113,7 +113,7 @@ def without(nodes: Tensor, others: Tensor) -> Tensor:
 
 
 def to_int64(tensor: Tensor) -> Tensor:
-    """Return numbers of nodes or entries as int64 on the CPU."""
+    """Return node or entry indices as int64 on the CPU."""
     return tensor.detach().to("cpu", torch.int64)
 
 

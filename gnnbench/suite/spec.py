@@ -1,4 +1,4 @@
-"""The spec of a benchmark, which identifies it."""
+"""The spec of a benchmark, which identifies it. This module does not import torch."""
 
 import re
 from dataclasses import asdict, astuple, dataclass
@@ -10,7 +10,7 @@ FORWARD = "forward"
 FORWARD_BACKWARD = "forward_backward"
 BACKWARD = "backward"
 STEP = "step"
-"""A step of an optimiser: its output is compared, and no gradient."""
+"""A step of an optimiser: only its output is compared, no gradient."""
 TRAIN = "train"
 """A whole epoch: forward, loss, backward, step."""
 
@@ -29,13 +29,13 @@ _ID = re.compile(
 
 @dataclass(frozen=True)
 class Spec:
-    """The parameters of one benchmark: its test id, and its key in baselines. It needs no torch."""
+    """The parameters of one benchmark, which make up its test id and its key in baselines."""
 
     operation: str
     direction: str
     platform: str
     dtype: str
-    """Dtype of features and weights, with torch's name: `float32`; or AUTOCAST."""
+    """Dtype of features and weights: torch's name, such as `float32`, or AUTOCAST."""
     index_dtype: str
     """Dtype of the graph's indices: `int64` or `int32`."""
     dataset: str

@@ -30,10 +30,10 @@ _READING = (
 
 @dataclass(frozen=True)
 class TableRow:
-    """A row of the table: the time and its interval, in seconds, roofline bound / time, and counts.
+    """A row of the table: the time and its interval in seconds, the roofline limit, and counts.
 
-    A bound of the interval is None if there are too few measurements, `limit` if the least work of the
-    operation is unknown, and a count if it varies.
+    The interval is None if there are too few measurements. `limit`, the roofline bound divided by the time,
+    is None if the operation's least work is unknown. A count is None if it varies.
     """
 
     spec: Spec
@@ -48,7 +48,7 @@ class TableRow:
 
     @classmethod
     def of(cls, spec: Spec, part: BenchmarkPart) -> "TableRow":
-        """Make a row from gnnbench's part of a measured benchmark."""
+        """Make a row from gnnbench's data on a measured benchmark."""
         assert part.measurement
         counters = part.counters
         return cls(
@@ -98,7 +98,7 @@ def document(rows: Iterable[TableRow]) -> list[Table]:
 
 
 def _cells(names: tuple[str, str], rows: Sequence[TableRow]) -> Iterator[tuple[object, ...]]:
-    """Yield the cells of each row; the rows are an operation's, one for each platform."""
+    """Yield each row's cells. The rows show one operation on several platforms."""
     fastest = min(rows, key=lambda row: row.seconds)
     for row in rows:
         style = "fastest" if len(rows) > 1 and row is fastest else ""
@@ -109,7 +109,7 @@ def _cells(names: tuple[str, str], rows: Sequence[TableRow]) -> Iterator[tuple[o
 
 
 def reading(rows: Sequence[TableRow], arguments: Sequence[str] = ()) -> list[Note]:
-    """Return how to read rows of several platforms, and how to confirm their ratios."""
+    """Return notes on reading and confirming ratios. Empty if no rows differ only in the platform."""
     specs = [replace(row.spec, platform="") for row in rows]
     if len(set(specs)) == len(specs):
         return []

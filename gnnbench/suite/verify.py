@@ -39,11 +39,11 @@ def verify(
 
     The reference gets the graph and float64 copies of the tensors and modules among the inputs, in order. A
     module is passed as its matrices [in, out], then its vectors. Sparse tensors and containers of tensors are
-    passed if the reference has parameters for them. Integers and booleans must be equal, floating-point
-    numbers within TOLERANCE. Raises MismatchError if a value, shape, dtype or device is wrong.
+    passed only if the reference takes that many arguments. Integers and booleans must be equal,
+    floating-point numbers within TOLERANCE. Raises MismatchError if a value, shape, dtype or device is wrong.
 
-    If an epoch has a `result`, as in `Kernel`, only this result is compared: after several steps there is no
-    gradient of the initial parameters. Without a `view` every entry is compared.
+    If an epoch has a function `result`, as in `Kernel`, only what it returns is compared, because `.grad`
+    belongs to the last step, not to the initial parameters. Without a `view`, every entry is compared.
     """
     view, cache = view or View(case.graph), cache or KeptReference()
     upstream: tuple[Tensor, ...] = ()
@@ -104,13 +104,13 @@ def _compare_outputs(case: Case, computed: Mapping[str, Any], expected: Expected
         where = "the reference" if different[0] in computed else "the output"
         places = ", ".join(f"output{place}" for place in computed)
         raise MismatchError(f"{where} lacks output{different[0]}; the output has {places}")
-    for place, right in expected.outputs.items():
-        what, values = f"output{place}", computed[place]
-        if isinstance(values, Tensor) and isinstance(right, Tensor):
-            check_type(case, values, right)
-            compare(case, what, view.output(values), view.expected(right), largest)
-        elif isinstance(values, Tensor) or isinstance(right, Tensor) or not agree(case, values, right):
-            raise MismatchError(f"{what} is {_summary(values)}, and the reference is {_summary(right)}")
+    for place, reference in expected.outputs.items():
+        what, value = f"output{place}", computed[place]
+        if isinstance(value, Tensor) and isinstance(reference, Tensor):
+            check_type(case, value, reference)
+            compare(case, what, view.output(value), view.expected(reference), largest)
+        elif isinstance(value, Tensor) or isinstance(reference, Tensor) or not agree(case, value, reference):
+            raise MismatchError(f"{what} is {_summary(value)}, and the reference is {_summary(reference)}")
 
 
 def _summary(value: Any) -> str:
@@ -123,7 +123,7 @@ def _summary(value: Any) -> str:
 def _compare_gradients(
     case: Case, pairs: Sequence[tuple[Any, bool]], expected: Expected, upstream: Sequence[Tensor]
 ) -> None:
-    """Compare the gradients in `.grad`, and after a whole epoch the parameters."""
+    """Compare the gradients in `.grad`, and after a whole epoch also the parameters."""
     view = expected.view
     before = [tensor for tensor in floats(expected.arguments) if tensor.requires_grad]
     references = list(map(_dense, expected.gradients, before))
@@ -131,7 +131,7 @@ def _compare_gradients(
     if case.spec.direction != FORWARD_BACKWARD:
         compare_network(case, [gradient for gradient, _ in computed], references)
     else:
-        for index, ((gradient, _), start) in enumerate(zip(computed, before, strict=True)):
+        for index, ((gradient, _), argument) in enumerate(zip(computed, before, strict=True)):
             what = f"the gradient of input tensor {index}"
             if not view.is_zero_outside(gradient):
                 raise MismatchError(f"{what} is not zero where the output does not depend on it")
@@ -139,20 +139,20 @@ def _compare_gradients(
             def recompute(index: int = index) -> Tensor:
                 return replace(expected).gradients[index]
 
-            dense = not start.is_nested and start.layout in _DENSE
-            ties = partial(tied, start, recompute) if dense else None
-            largest = _gradient_terms(start, expected.outputs, upstream)
+            dense = not argument.is_nested and argument.layout in _DENSE
+            ties = partial(tied, argument, recompute) if dense else None
+            largest = _gradient_terms(argument, expected.outputs, upstream)
             compare(case, what, view.inside(gradient), references[index], largest, ties)
     if case.spec.direction == TRAIN:
-        for index, ((gradient, parameter), start) in enumerate(zip(computed, before, strict=True)):
-            after = adam_step(start.detach(), gradient.detach().cpu().double())
-            compare(case, f"parameter {index} after the step", parameter, after, largest_of([start]))
+        for index, ((gradient, parameter), argument) in enumerate(zip(computed, before, strict=True)):
+            after = adam_step(argument.detach(), gradient.detach().cpu().double())
+            compare(case, f"parameter {index} after the step", parameter, after, largest_of([argument]))
 
 
 def _reference_inputs(case: Case, inputs: Sequence[Any], reference: Reference) -> list[tuple[Any, bool]]:
-    """Return the inputs that the reference takes, each with whether it is transposed.
+    """Return each input that the reference takes, and whether it is passed transposed.
 
-    The references of gnnbench's operations take dense tensors and parameters only, as they serve all
+    The references of gnnbench's operations take dense tensors and parameters only, because they serve all
     platforms. A reference that takes more arguments also gets sparse tensors and containers of tensors.
     """
     reason = ""
@@ -185,7 +185,7 @@ def _arguments(inputs: Sequence[Any], *, with_containers: bool) -> Iterator[tupl
 
 
 def _precise(item: Any, transposed: bool, view: View) -> Any:
-    """Return a copy of a tensor or container in float64, if `transposed` of each tensor's transpose."""
+    """Return a float64 copy of a tensor or container; with `transposed`, of each tensor's transpose."""
 
     def copy(value: Any) -> Any:
         if not isinstance(value, Tensor):
@@ -197,27 +197,28 @@ def _precise(item: Any, transposed: bool, view: View) -> Any:
 
 
 def _gradients(
-    pairs: Sequence[tuple[Any, bool]], right: Sequence[Tensor], before: Sequence[Tensor]
+    pairs: Sequence[tuple[Any, bool]], references: Sequence[Tensor], before: Sequence[Tensor]
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield the dense gradient of each input that needs one, and the input, both as the reference takes it.
+    """Yield each input's dense gradient, and the input itself, both as the reference takes them.
 
-    A missing gradient is zero; a MismatchError says if that is wrong.
+    A missing gradient counts as zero; raises MismatchError if it should not be zero.
     """
     tensors = ((tensor, transposed) for item, transposed in pairs for tensor in floats(item))
     leaves = [(tensor, transposed) for tensor, transposed in tensors if tensor.requires_grad]
-    for index, ((tensor, transposed), expected, start) in enumerate(zip(leaves, right, before, strict=True)):
+    matched = zip(leaves, references, before, strict=True)
+    for index, ((tensor, transposed), expected, argument) in enumerate(matched):
         gradient = tensor.grad
         if gradient is None:
             if expected.any():
                 raise MismatchError(f"the gradient of input tensor {index} is missing")
             yield torch.zeros_like(expected), tensor.t() if transposed else tensor
             continue
-        gradient = _dense(gradient, start)
+        gradient = _dense(gradient, argument)
         yield (gradient.t(), tensor.t()) if transposed else (gradient, tensor)
 
 
 def _dense(gradient: Tensor, tensor: Tensor) -> Tensor:
-    """Return the gradient of `tensor` as a dense tensor: of a sparse one, the values at its entries."""
+    """Return a dense gradient of `tensor`; if `tensor` is sparse, return the values at its entries."""
     if tensor.is_nested:
         return flat(gradient)
     gradient = gradient if gradient.layout == torch.strided else gradient.to_dense()
@@ -229,7 +230,7 @@ def _comparable(module: PlatformModule, output: Any, expected: Tensor) -> Tensor
     """Return an output in the form of the reference: a graph's weights become a sparse matrix."""
     values, entries = module.values(output), module.entries(output)
     if isinstance(output, Tensor) and output.layout not in _DENSE:
-        # A reference of one dimension has the entries' values, in order.
+        # A one-dimensional reference has the values of the entries, in order.
         return stored(output)[1] if expected.dim() < output.dim() else output
     if entries is None or values.device.type == "meta":
         return values
@@ -237,11 +238,11 @@ def _comparable(module: PlatformModule, output: Any, expected: Tensor) -> Tensor
 
 
 def _gradient_terms(argument: Tensor, outputs: Mapping[str, Any], upstream: Sequence[Tensor]) -> float:
-    """Return the size of the terms whose sum is a gradient, which may be near 0 if they cancel.
+    """Estimate the size of the terms whose sum is a gradient; the gradient is near 0 if they cancel.
 
-    A term has the size of |upstream| |output| / |argument|. An entry of the argument gets one term from each
-    output that depends on it: on average, as many as there are outputs per entry. The argument's size is its
-    standard deviation, because some functions, such as a softmax, ignore the mean.
+    A term has about the size |upstream| |output| / |argument|. An entry of the argument gets one term from
+    each output that depends on it: on average, as many terms as there are outputs per entry. |argument| is
+    the standard deviation of the argument, because some functions, such as a softmax, ignore the mean.
     """
     parts = list(map(flat, floats(dict(outputs))))
     values = flat(argument.detach())

@@ -1,8 +1,8 @@
 """Which values are compared with the reference: all entries, a random projection, or a random sample.
 
-On a large graph a float64 reference takes many times as long as the kernel. So from LARGE on, a projection of
-the columns of a linear operation is checked, and a sample of the rows of a local one. Both take O(E) or less,
-and both are seeded: each run checks the same values.
+On a large graph, a float64 reference takes many times as long as the kernel. So from LARGE on, only a
+projection of a linear operation's columns is checked, or a sample of a local operation's rows. Both take O(E)
+or less. Both are seeded, so each run checks the same values.
 """
 
 import torch
@@ -12,29 +12,30 @@ from .graphs.graph import Graph
 from .operation import Operation
 
 LARGE = 1 << 26
-"""Entries of the graph times width of the features: from here on, not every entry of an output is checked."""
+"""If a graph's entries times the feature width reach this, only a part of each output is checked."""
 PROJECTIONS = 8
 """Number of random projections by which a linear operation is checked."""
 SAMPLED_ROWS = 4096
-"""Largest number of checked rows of a local operation."""
+"""Largest number of rows that are checked of a local operation, one with a `reach`."""
 _ROWS_AT_ONCE = 1 << 20
 """Rows that are converted to float64 at a time."""
 _SAMPLED_VALUES = 1 << 24
-"""Largest number of values of the sample's entries: 128 MiB in float64."""
+"""Largest number of values at the entries that a sample reaches: 128 MiB in float64."""
 
 
 class View:
-    """All values, entry by entry.
+    """Compares all values, entry by entry.
 
-    The timed call gets `upstream(gradient)` as its output's gradient. The reference gets `graph`, and
-    `inside(input)` of each input. The call's `output(...)` is compared with the reference's `expected(...)`.
+    The kernel gets `upstream(gradient)` as its output's gradient. The reference gets `graph` and
+    `inside(input)` of each input. `output(...)` of the kernel is compared with `expected(...)` of the
+    reference.
     """
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
 
     def inside(self, tensor: Tensor) -> Tensor:
-        """Return all of a tensor."""
+        """Return the part of an input that the reference gets: all of it."""
         return tensor
 
     upstream = output = expected = inside
@@ -45,17 +46,17 @@ class View:
 
 
 class Projection(View):
-    """Random sums and differences of columns: `out @ r` against the reference of `x @ r` (Freivalds, 1977).
+    """Compares random signed sums of columns: `out @ r` with the reference of `x @ r` (Freivalds, 1977).
 
     For operations that map each column of an input [N, F] or [E, F] linearly to the same column of an output
-    [N, F]. The entries of r [F, 8] are 1 or -1. An error in one entry of a row is seen in all eight columns.
-    Errors in several entries of a row cancel in all eight columns with a probability of at most 2**-8, errors
-    in n rows with at most 2**(-8 n). Errors are relative to the row's norm, so the check is up to sqrt(F)
-    times less sharp than entry by entry.
+    [N, F]. The entries of r [F, 8] are 1 or -1. An error in one entry of a row shows in all eight columns.
+    Errors in several entries of a row cancel in all eight columns with a probability of at most 2**-8, and
+    errors in n rows with at most 2**(-8 n). Errors are relative to the row's norm, so this is up to sqrt(F)
+    times less sensitive than comparing each entry.
     """
 
     def inside(self, tensor: Tensor) -> Tensor:
-        """Return float64 [N, 8]."""
+        """Return the projected columns: float64 [N, 8]."""
         generator = torch.Generator().manual_seed(0)
         signs = torch.randint(2, (tensor.size(1), PROJECTIONS), generator=generator).double() * 2 - 1
         return torch.cat([part.cpu().double() @ signs for part in tensor.detach().split(_ROWS_AT_ONCE)])
@@ -64,28 +65,28 @@ class Projection(View):
 
 
 class Rows(View):
-    """A random sample of nodes, on the part of the graph that their outputs depend on.
+    """Compares a random sample of rows; the reference gets the part of the graph that these rows depend on.
 
-    The output's gradient is set to zero at all other nodes, so the gradients of inputs and parameters depend
-    on the sample only, and are zero at nodes that it does not reach. If a fraction p of the rows is wrong, n
-    sampled rows miss all of them with a probability of (1 - p)**n: with p = 1 % and 4,096 rows, less than
-    10**-17. A single wrong row is missed with a probability of 1 - n / N. The last node and the node with the
-    fewest neighbours are always in the sample; so is the node with the most, if `reach` is 1.
+    Outside the sample, the output's gradient is set to zero, so the gradients of inputs and parameters depend
+    on the sample only, and are zero at nodes that the sample does not reach. If a fraction p of the rows is
+    wrong, n sampled rows miss all of them with a probability of (1 - p)**n: with p = 1 % and 4,096 rows, less
+    than 10**-17. A single wrong row is missed with a probability of 1 - n / N. The sample always includes the
+    last node, the node with the fewest neighbours and, if `reach` is 1, the node with the most.
     """
 
     def __init__(self, graph: Graph, reach: int, width: int, end: int = 1) -> None:
-        """Sample SAMPLED_ROWS, fewer if they reach too many entries; `reach` and `end` as in `Operation`."""
+        """Sample SAMPLED_ROWS nodes, or fewer if they reach too many entries; `reach` as in `Operation`."""
         ends, far_ends = graph.edge_index[end], graph.edge_index[1 - end]
         degree = ends.bincount(minlength=graph.num_nodes)
         fixed = [graph.num_nodes - 1, int(degree.argmin()), *([int(degree.argmax())] if reach == 1 else [])]
         order = torch.randperm(graph.num_nodes, generator=torch.Generator().manual_seed(0))
         count = SAMPLED_ROWS
-        self._total = graph.num_nodes, graph.num_edges
+        self._num_nodes, self._num_edges = graph.num_nodes, graph.num_edges
         while True:
             sample = torch.zeros(graph.num_nodes, dtype=torch.bool)
             sample[order[:count]] = sample[fixed] = True
-            self._sample, nodes = sample, sample
-            self._entries = entries = sample[ends]
+            self._sampled_nodes = nodes = sample
+            self._sampled_entries = entries = sample[ends]
             for hop in range(reach):
                 entries = entries if hop == 0 else nodes[ends]
                 nodes = nodes.clone()
@@ -93,16 +94,17 @@ class Rows(View):
             if count == 1 or int(entries.sum()) * width <= _SAMPLED_VALUES:
                 break
             count //= 2
-        self._nodes, self._edges = nodes.nonzero().squeeze(1), entries.nonzero().squeeze(1)
-        self.graph = graph.part(self._nodes, self._edges)
+        self._reached_nodes = nodes.nonzero().squeeze(1)
+        self._reached_entries = entries.nonzero().squeeze(1)
+        self.graph = graph.part(self._reached_nodes, self._reached_entries)
 
     def upstream(self, gradient: Tensor) -> Tensor:
         """Return the gradient, with zeros outside the sample."""
-        sample = self._sample if len(gradient) == self._total[0] else self._entries
+        sample = self._sampled_nodes if len(gradient) == self._num_nodes else self._sampled_entries
         return gradient * sample.to(gradient).view(-1, *(1,) * (gradient.dim() - 1))
 
     def inside(self, tensor: Tensor) -> Tensor:
-        """Return the rows of nodes or entries that the sample reaches; of other tensors, all rows."""
+        """Return the rows of nodes or entries that the sample reaches; other tensors are returned whole."""
         index = self._rows_inside(tensor)
         return tensor if index is None else tensor.detach()[index.to(tensor.device)]
 
@@ -116,24 +118,24 @@ class Rows(View):
         return not bool(gradient.detach()[outside.to(gradient.device)].any())
 
     def output(self, output: Tensor) -> Tensor:
-        """Return the sampled rows, or the entries that end at sampled nodes."""
-        sample = self._sample if len(output) == self._total[0] else self._entries
+        """Return the rows of sampled nodes, or of entries that end at sampled nodes."""
+        sample = self._sampled_nodes if len(output) == self._num_nodes else self._sampled_entries
         return output[sample.to(output.device)]
 
     def expected(self, output: Tensor) -> Tensor:
-        """Return the same rows or entries of the reference's output on the part of the graph."""
-        if len(output) == len(self._nodes):
-            return output[self._sample[self._nodes]]
-        return output[self._entries[self._edges]]
+        """Return the same rows of the reference's output, which covers only the part of the graph."""
+        if len(output) == len(self._reached_nodes):
+            return output[self._sampled_nodes[self._reached_nodes]]
+        return output[self._sampled_entries[self._reached_entries]]
 
     def _rows_inside(self, tensor: Tensor) -> Tensor | None:
-        """Return the numbers of the rows. Returns None if rows are neither nodes nor entries."""
+        """Return the indices of the rows that `inside` returns. None if they are no nodes or entries."""
         size = len(tensor) if tensor.dim() else 0
-        return {self._total[0]: self._nodes, self._total[1]: self._edges}.get(size)
+        return {self._num_nodes: self._reached_nodes, self._num_edges: self._reached_entries}.get(size)
 
 
 def view_of(graph: Graph, width: int, operation: Operation | None) -> View:
-    """Return how an operation is checked on a graph. None stands for an operation of the user's own."""
+    """Return the view that checks an operation on a graph; `operation` is None if it is the user's own."""
     if operation is None or graph.num_edges * width < LARGE:
         return View(graph)
     if operation.linear:

@@ -21,7 +21,7 @@ MOST_EDGES = 1023
 
 
 class Family(NamedTuple):
-    """A family of random graphs, of 2**scale nodes or of as many molecules."""
+    """A family of random graphs, each with 2**scale nodes or 2**scale molecules."""
 
     edges: float
     """Average number of edges per node, or of bonds per molecule."""
@@ -53,18 +53,17 @@ class DatasetName:
     """The name of a graph: a published data set, its synthetic stand-in, a random graph, or a file."""
 
     id: str
-    """The id in test ids; for a path, the file's name."""
+    """The graph's name in test ids; for a path, the file's name."""
     dataset: Dataset
-    """The published data set, or the counts of a random graph. Of a file, both counts are 0."""
+    """The published data set, or the counts of a random graph. A file's counts are unknown, and 0 here."""
     synthetic: bool = False
     """Whether structure, features and labels are all synthetic."""
     fraction: float = 1.0
-    """Fraction of the published nodes and edges, in (0, 1]. Only stand-ins may have less than 1."""
+    """Fraction of the published nodes and edges, in (0, 1]; below 1 for stand-ins only."""
     scale: int = 0
     """A random graph has 2**scale nodes, or molecules."""
     edges: float = 0.0
-    """Undirected edges that are drawn for each node of a random graph. Only `hub` then has no duplicates to
-    drop."""
+    """Undirected edges per node or molecule of a random graph; `rmat` and `uniform` then drop duplicates."""
     path: Path | None = None
 
     @classmethod
@@ -74,8 +73,8 @@ class DatasetName:
             path = user_path(text)
             if not path.is_file():
                 raise UsageError(f"{text}: there is no such file; give the path of a Matrix Market file")
-            counts = Dataset(path.name, "", 0, 0, ATTRIBUTES_WIDTH, ATTRIBUTES_CLASSES)
-            return cls(path.name, counts, path=path)
+            dataset = Dataset(path.name, "", 0, 0, ATTRIBUTES_WIDTH, ATTRIBUTES_CLASSES)
+            return cls(path.name, dataset, path=path)
         name, colon, variant = text.partition(":")
         if name in FAMILIES:
             return cls._parse_random(text, name, variant)
@@ -102,26 +101,26 @@ class DatasetName:
 
     @classmethod
     def _parse_random(cls, text: str, family: str, variant: str) -> "DatasetName":
-        row = FAMILIES[family]
+        kind = FAMILIES[family]
         number, at, edges = (variant, "", "") if family == "molecules" else variant.partition("@")
-        if not (number.isascii() and number.isdecimal() and int(number) in row.scales):
+        if not (number.isascii() and number.isdecimal() and int(number) in kind.scales):
             raise UsageError(
-                f"dataset '{text}': the scale must be a whole number from {row.scales[0]} to "
-                f"{row.scales[-1]}, such as {family}:14 for 2**14 {row.unit}"
+                f"dataset '{text}': the scale must be a whole number from {kind.scales[0]} to "
+                f"{kind.scales[-1]}, such as {family}:14 for 2**14 {kind.unit}"
             )
         scale = int(number)
         expected = f"the edges of a node, above 0 and at most {MOST_EDGES}, such as rmat:14@4"
-        per_node = _number(text, edges, MOST_EDGES, expected) if at else row.edges
-        suffix = f"@{per_node:g}" if per_node != row.edges else ""
+        per_node = _number(text, edges, MOST_EDGES, expected) if at else kind.edges
+        suffix = f"@{per_node:g}" if per_node != kind.edges else ""
         name = f"{family}:{scale}{suffix}"
-        counts = round(row.nodes * 2**scale), round(per_node * 2**scale), row.features, row.classes
+        counts = round(kind.nodes * 2**scale), round(per_node * 2**scale), kind.features, kind.classes
         graphs = 2**scale if family == "molecules" else 0
-        part = graphs // 12  # as in ZINC
-        dataset = Dataset(name, family, *counts, split=(graphs - 2 * part, part, part), graphs=graphs)
-        graph = cls(name, dataset, synthetic=True, scale=scale, edges=per_node)
-        if family == "hub" and graph.is_crowded:
-            raise UsageError(f"dataset '{text}': {graph.nodes} nodes are too few for {graph.pairs} edges")
-        return graph
+        held = graphs // 12  # graphs to validate on, and to test on, as in ZINC
+        dataset = Dataset(name, family, *counts, split=(graphs - 2 * held, held, held), graphs=graphs)
+        parsed = cls(name, dataset, synthetic=True, scale=scale, edges=per_node)
+        if family == "hub" and parsed.is_crowded:
+            raise UsageError(f"dataset '{text}': {parsed.nodes} nodes are too few for {parsed.pairs} edges")
+        return parsed
 
     @property
     def nodes(self) -> int:
@@ -130,7 +129,7 @@ class DatasetName:
 
     @property
     def type_sizes(self) -> dict[str, int]:
-        """Numbers of nodes by type; not defined for a file."""
+        """The number of nodes of each type; not defined for a file."""
         types = self.dataset.node_types or ((NODE, self.dataset.nodes),)
         return {name: round(count * self.fraction) for name, count in types}
 
@@ -146,7 +145,7 @@ class DatasetName:
 
     @property
     def blocks(self) -> dict[tuple[str, str], dict[int, int]]:
-        """Numbers of undirected edges by the types of both nodes, then by position in `relations`."""
+        """The number of undirected edges by the types of their ends, then by position in `relations`."""
         blocks: dict[tuple[str, str], dict[int, int]] = {}
         relations = self.dataset.relations or ((Relation(NODE, "", NODE), self.dataset.pairs),)
         for position, (relation, edges) in enumerate(relations):
@@ -167,7 +166,7 @@ class DatasetName:
 
     @property
     def split(self) -> tuple[int, int, int]:
-        """Numbers of a stand-in's nodes (or separate graphs) to train, validate and test on."""
+        """How many of a stand-in's nodes (or separate graphs) are for training, validation and testing."""
         train, val, test = (int(size * self.fraction) for size in self.dataset.split)
         return train, val, test
 

@@ -22,12 +22,12 @@ Floats = NDArray[np.float32]
 class Graph:
     """A simple undirected graph with features, labels and splits, on the CPU.
 
-    All platforms get the same form: both directions of each edge, without self-loops and duplicates. Each
-    direction is an entry of the adjacency matrix. Entries are sorted by target, then source: the order of a
-    CSR matrix with targets as rows. Operations that need self-loops add them.
+    All platforms get the same form: both directions of each edge, without self-loops or duplicates. Each
+    direction is called an entry, because it is one in the adjacency matrix. Entries are sorted by target,
+    then source: the order of a CSR matrix with targets as rows. Operations that need self-loops add them.
 
-    A graph may have types of edges and of nodes. Then the reverse of an edge belongs to the reverse of its
-    relation, and two nodes may have one entry for each relation.
+    A graph may have types of nodes and types of edges (relations). Then the reverse of an edge belongs to the
+    reverse of its relation, and two nodes may have one entry for each relation.
     """
 
     name: str
@@ -51,8 +51,8 @@ class Graph:
     """Positions in `node_types`, int64 [N], ascending; None if there is one type."""
     node_types: tuple[str, ...] = (NODE,)
     sizes: Tensor | None = None
-    """Numbers of nodes of the separate graphs, such as molecules, in the order of the nodes: int64 [M]. All
-    nodes of a separate graph have its label and are in its part of the split. None if there is one graph."""
+    """The number of nodes of each separate graph, such as a molecule, in the order of nodes: int64 [M]. All
+    nodes of such a graph have its label and are in the same part of the split. None if there is one graph."""
 
     @classmethod
     def build(
@@ -75,16 +75,16 @@ class Graph:
     ) -> "Graph":
         """Make a graph from listed edges, in any order and direction: source and target int64 [M].
 
-        `train`, `val` and `test` are node numbers. `edge_type` has the position in `relations` of each listed
-        edge. Relations include reverses; a relation without a reverse is its own reverse. `type_sizes` has
-        numbers of nodes by type, in the order of nodes, and `sizes` numbers of nodes by separate graph.
-        Raises UsageError if a node number is outside [0, N).
+        `train`, `val` and `test` are node indices. `edge_type` is the position in `relations` of each listed
+        edge's relation. Relations include reverses; a relation without a reverse is its own reverse.
+        `type_sizes` counts the nodes of each type, and `sizes` the nodes of each separate graph, in the order
+        of the nodes. Raises UsageError if a node index is outside [0, N).
         """
         num_nodes = len(x)
         bounds = (node for ends in (source, target) if len(ends) for node in (ends.min(), ends.max()))
-        if unknown := [node for node in bounds if not 0 <= node < num_nodes]:
+        if outside := [node for node in bounds if not 0 <= node < num_nodes]:
             raise UsageError(
-                f"{name}: an edge has node {unknown[0]}, outside 0..{num_nodes - 1}; "
+                f"{name}: an edge has node {outside[0]}, outside 0..{num_nodes - 1}; "
                 "check how the file numbers its nodes"
             )
         entries, types = _entries(source, target, num_nodes, edge_type, reverses(relations))
@@ -122,7 +122,7 @@ class Graph:
 
     @property
     def type_sizes(self) -> dict[str, int]:
-        """Numbers of nodes by type, in the order of the nodes."""
+        """The number of nodes of each type, in the order of the nodes."""
         if self.node_type is None:
             return {self.node_types[0]: self.num_nodes}
         counts = self.node_type.bincount(minlength=len(self.node_types)).tolist()
@@ -139,7 +139,7 @@ class Graph:
         return self.edge_type is None or not bool((self.edge_index.diff() == 0).all(dim=0).any())
 
     def part(self, nodes: Tensor, edges: Tensor) -> "Graph":
-        """Return the graph of some nodes [n] and entries among them [m], both ascending, with new numbers."""
+        """Return the subgraph of some nodes [n] and entries among them [m], both ascending, renumbered."""
         return replace(
             self,
             edge_index=torch.searchsorted(nodes, self.edge_index[:, edges]),
@@ -155,7 +155,7 @@ class Graph:
 
     @cached_property
     def content_hash(self) -> str:
-        """16 hexadecimal digits of the SHA-256 of shapes, bytes and relations; the name does not count."""
+        """16 hexadecimal digits of a SHA-256 of shapes, bytes and relations, but not of the name."""
         digest = hashlib.sha256()
         tensors = [self.edge_index, self.x, self.y, self.train_mask, self.val_mask, self.test_mask]
         tensors += [part for part in (self.edge_type, self.node_type, self.sizes) if part is not None]
@@ -170,10 +170,10 @@ class Graph:
 def _entries(
     source: Ints, target: Ints, num_nodes: int, edge_type: Ints | None, reverse: Sequence[int]
 ) -> tuple[Ints, Ints | None]:
-    """Return each edge once in both directions, without loops, by target then source: int64 [2, E].
+    """Return each edge once in each direction, without loops, by target, then source: int64 [2, E].
 
-    If edges have types, two nodes have an entry for each of their relations, sorted by relation. The relation
-    of each entry is then returned too: int64 [E]. `reverse` has the position of each relation's reverse.
+    If edges have types, two nodes have an entry for each of their relations, sorted by relation. Each entry's
+    relation is then returned, too: int64 [E]. `reverse` has the position of each relation's reverse.
     """
     no_loop = source != target
     source, target = source[no_loop], target[no_loop]
@@ -204,5 +204,5 @@ def _mask(nodes: Ints, num_nodes: int) -> Tensor:
 
 
 def _tensor(array: NDArray[Any]) -> Tensor:
-    """Return a tensor that shares the array's memory if contiguous and writable, otherwise a copy."""
+    """Return a tensor that shares the array's memory if that is contiguous and writable, else a copy."""
     return torch.from_numpy(np.require(array, requirements=("C", "W")))

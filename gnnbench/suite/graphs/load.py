@@ -16,14 +16,14 @@ from .graph import Graph
 from .published import data_folder, raw_folder
 
 _READERS = b"1"
-"""Version of the readers; change it if a reader then makes another graph of the same files."""
+"""Version of the readers; change it when a reader begins to make another graph from the same files."""
 
 
 def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
     """Read or generate a graph on the CPU.
 
-    `data_root`, the folder of real data sets, is only read; `cache` is for graphs that take long to read.
-    Raises UsageError if memory is too small, or if files are missing or broken.
+    `data_root` is the folder of real data sets, which is only read. Graphs that take long to read are kept in
+    `cache`. Raises UsageError if memory is too small, or if files are missing or broken.
     """
     dataset = name.dataset
     if name.path or name.synthetic:
@@ -49,8 +49,8 @@ def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
 
 
 def _generate(name: DatasetName) -> Graph:
-    families = (synthetic.rmat, synthetic.uniform, synthetic.hub, synthetic.molecules)
-    generators = {family.__name__: family for family in families}
+    functions = (synthetic.rmat, synthetic.uniform, synthetic.hub, synthetic.molecules)
+    generators = {function.__name__: function for function in functions}
     return generators.get(name.dataset.family, synthetic.stand_in)(name)
 
 

@@ -16,9 +16,9 @@ from ...engine.ground.files import user_path
 ATTRIBUTES_WIDTH = 128
 """Number of synthetic features for nodes without features."""
 NODE = "node"
-"""The type of all nodes of a graph that has one type."""
+"""The type of every node in a graph with one type of nodes."""
 REVERSE = "rev_"
-"""Prefix of the relation that has the same edges in the other direction."""
+"""Prefix of a reverse relation, which has the same edges in the other direction."""
 
 DATA_VARIABLE = "GNNBENCH_DATA"
 _PLANETOID_PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
@@ -63,19 +63,19 @@ class Dataset:
     features: int
     classes: int
     split: tuple[int, int, int] = (0, 0, 0)
-    """Numbers of nodes to train, validate and test on: of the first type if there are several. Of a data set
-    of separate graphs, numbers of graphs."""
+    """How many nodes are for training, validation and testing: nodes of the first type, if there are several.
+    In a data set of separate graphs, how many graphs."""
     hidden: int = 128
     """Default width of features in benchmarks."""
     node_types: tuple[tuple[str, int], ...] = ()
-    """Names and numbers of nodes by type; the first type has the classes. Empty if there is one type."""
+    """Name and number of nodes of each type; the first type has the classes. Empty if there is one type."""
     relations: tuple[tuple[Relation, int], ...] = ()
-    """Relations, including reverses, and their numbers of edges; empty if edges have no types. A data set
+    """Each relation, including reverses, and its number of edges. Empty if edges have no types. A data set
     with relations is available as a stand-in only."""
     graphs: int = 0
     """Number of separate graphs; 0 if the data set is one graph."""
     title: str = ""
-    """Name of the data set in PyG's loader, and of its folder."""
+    """Name of the data set in PyG's loader, and of the data set's folder."""
 
     @property
     def pairs(self) -> int:
@@ -94,7 +94,7 @@ def _with_reverse(source: str, name: str, target: str, edges: int) -> tuple[tupl
 
 
 def _aifb(relations: int, edges: int) -> Dataset:
-    """Each relation of the stand-in has 14 % fewer edges than the previous relation: from 4,070 to 6."""
+    """Return aifb. Each relation of its stand-in has 14 % fewer edges than the one before: 4,070 to 6."""
     weights = [86**rank * 100 ** (relations - rank) for rank in range(relations)]
     ends = [edges * end // sum(weights) for end in accumulate(weights, initial=0)]
     sizes = [end - start for start, end in pairwise(ends)]
@@ -151,7 +151,7 @@ def data_folder(path: str | None = None) -> Path | None:
 
 
 def raw_folder(dataset: Dataset, root: Path | None) -> Path | None:
-    """Return the folder of the data set's files below a data folder. Returns None if any file is missing.
+    """Return the folder of the data set's files in the data folder. Returns None if any file is missing.
 
     The layout is that of PyG and ogb: `Planetoid/Cora/raw` with eight files, or `ogbn_arxiv` with `raw` and
     `split`, directly in the data folder or in its subfolder `ogb`.

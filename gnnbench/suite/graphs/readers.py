@@ -13,7 +13,7 @@ from .synthetic import attributes
 
 
 def planetoid(dataset: Dataset, folder: Path) -> Graph:
-    """Read a data set with its "public" split; features are divided by their row's sum, as usual."""
+    """Read a data set with its "public" split; each row of features is divided by its sum, as usual."""
     from torch_geometric.io import read_planetoid_data
     from torch_geometric.transforms import NormalizeFeatures
 
@@ -28,8 +28,8 @@ def planetoid(dataset: Dataset, folder: Path) -> Graph:
 def ogb(dataset: Dataset, folder: Path) -> Graph:
     """Read a data set with its standard split from a folder with `raw` and `split`.
 
-    Edges become undirected. ogb's own classes would prompt the user, and write a cache next to the files that
-    cannot be loaded from torch 2.6 on.
+    Edges become undirected. ogb's own classes would prompt the user, and write a cache next to the files;
+    torch 2.6 and later cannot load this cache.
     """
     with hidden("outdated"):  # otherwise `import ogb` queries a package index for newer versions, in a thread
         from ogb.io import read_graph_raw as readers

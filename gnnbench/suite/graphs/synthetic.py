@@ -1,6 +1,6 @@
 """Seeded random graphs: stand-ins for published data sets, R-MAT and uniform graphs, hubs, and molecules.
 
-A seed gives the same bytes on every machine with every NumPy: RandomState does not change any more, and
+A seed gives the same bytes on every machine with every version of NumPy, because RandomState is frozen, and
 arithmetic uses integers or single IEEE operations.
 """
 
@@ -14,11 +14,11 @@ from .catalog import ATTRIBUTES_CLASSES, ATTRIBUTES_WIDTH, DatasetName
 from .graph import Floats, Graph, Ints
 
 SEED = 20160328
-"""Another seed changes all graphs, so their baselines are no longer comparable."""
+"""Another seed would change all graphs, so earlier baselines would not apply to them."""
 
 _ROWS_AT_ONCE = 1 << 16
 _CENTRE_WEIGHT = 3 / 64
-"""Weight of a class centre relative to noise: a node's features alone do not show its class."""
+"""Weight of a class centre relative to the noise: so small that a node's features do not reveal its class."""
 
 # Quantiles of Cora's degrees: (thousandths of the nodes, degree in hundredths).
 _CORA_DEGREES = (
@@ -27,17 +27,17 @@ _CORA_DEGREES = (
 )
 _CORA_MEAN = 390
 _FINE = 1000
-"""Factor of Cora's degrees in hundredths: makes interpolation in integers finer."""
+"""Multiplies Cora's degrees in hundredths, so that interpolation in integers is finer."""
 _BILLION = 1_000_000_000
 
 
 def stand_in(name: DatasetName) -> Graph:
     """Make the synthetic stand-in of a data set: exactly `name.nodes` nodes and `2 * name.pairs` entries.
 
-    Degrees follow Cora's distribution scaled to the mean, with a Pareto tail, so that larger graphs have
-    larger hubs. Of several types of nodes, the first has the classes and the split; all other nodes have
-    class 0. Relations between the same two types of nodes get random parts of the edges between them, so two
-    nodes have at most one relation.
+    Degrees follow Cora's distribution, scaled to the data set's mean, with a Pareto tail, so that larger
+    graphs have larger hubs. If there are several types of nodes, the first type has the classes and the
+    split; all other nodes have class 0. Relations between the same two types of nodes divide the edges
+    between these types at random, so two nodes have at most one relation.
     """
     dataset, random = name.dataset, RandomState(SEED)
     classes, sizes = dataset.classes, name.type_sizes
@@ -47,11 +47,11 @@ def stand_in(name: DatasetName) -> Graph:
     label = np.zeros(name.nodes, dtype=np.int64)
     label[:labelled] = _labels(random, labelled, classes)
     edges, types = [], []
-    for (start, end), block in name.blocks.items():
-        edges.append(_edges(random, sum(block.values()), nodes[start], nodes[end]))
+    for (source_type, target_type), block in name.blocks.items():
+        edges.append(_edges(random, sum(block.values()), nodes[source_type], nodes[target_type]))
         if dataset.relations:
             types.append(random.permutation(np.repeat(list(block), list(block.values()))))
-    source, target = edges[0] if len(edges) == 1 else np.concatenate(edges, axis=1)  # a copy may be large
+    source, target = edges[0] if len(edges) == 1 else np.concatenate(edges, axis=1)  # one is not copied
     return Graph.build(
         name.id,
         source,
@@ -68,7 +68,7 @@ def stand_in(name: DatasetName) -> Graph:
 
 
 def _edges(random: RandomState, pairs: int, nodes: range, others: range) -> Ints:
-    """Return simple edges from `nodes` to `others`, or within one type of nodes: int64 [2, pairs]."""
+    """Return distinct edges without loops, from `nodes` to `others` or within `nodes`: int64 [2, pairs]."""
 
     def ends_of(numbers: range, total: int, largest: float) -> Ints:
         return _stubs(random, _citation_degrees(len(numbers), total, largest)) + numbers.start
@@ -86,8 +86,8 @@ def _edges(random: RandomState, pairs: int, nodes: range, others: range) -> Ints
 def rmat(name: DatasetName) -> Graph:
     """Draw `name.pairs` R-MAT edges among `name.nodes` nodes; loops and duplicates are dropped.
 
-    Probabilities of quadrants are .57, .19, .19, .05 (Chakrabarti et al., SDM 2004; graph500.org). As in
-    Graph500, nodes are then renumbered at random: a node's number does not depend on its degree.
+    The quadrants have probabilities .57, .19, .19 and .05 (Chakrabarti et al., SDM 2004; graph500.org). As in
+    Graph500, nodes are then renumbered at random, so that a node's index does not depend on its degree.
     """
     random = RandomState(SEED)
     ends = np.zeros((2, name.pairs), dtype=np.int64)
@@ -108,9 +108,9 @@ _HUB_SHARE = 10
 
 
 def hub(name: DatasetName) -> Graph:
-    """Make a simple graph with a hub, of exactly `name.nodes` nodes and `name.pairs` undirected edges.
+    """Make a simple graph with a hub, exactly `name.nodes` nodes and `name.pairs` undirected edges.
 
-    A kernel with a thread for each row waits for the hub's row. The other degrees follow a power law with
+    A kernel with one thread per row waits for the hub's row. The other degrees follow a power law with
     exponent 3. Nodes are numbered at random.
     """
     random, others = RandomState(SEED), name.nodes - 1
@@ -137,28 +137,28 @@ _RING = 6
 def molecules(name: DatasetName) -> Graph:
     """Make `name.dataset.graphs` molecules with `name.nodes` atoms and `name.pairs` bonds, as one graph.
 
-    In the 12,000 molecules of ZINC that Dwivedi et al. (JMLR 2023) benchmark with, a graph has 9 to 37 nodes
-    (atoms without hydrogen), 23.16 on average (documentation of dgl.data.ZINCDataset), and 49.8 entries
+    In the 12,000 ZINC molecules of the benchmark by Dwivedi et al. (JMLR 2023), a graph has 9 to 37 nodes
+    (atoms without hydrogen), on average 23.16 nodes (documentation of dgl.data.ZINCDataset) and 49.8 entries
     (documentation of torch_geometric.datasets.ZINC).
 
-    A molecule is a chain, in which a bond between each sixth atom and the fifth before it may close a ring.
+    A molecule is a chain of atoms. At each sixth atom, a bond to the atom five before it may close a ring.
     The size is a scaled sum of four uniform random numbers. The label says whether the molecule has more
     rings than the median; the features of its atoms depend a little on the label.
     """
     random, count = RandomState(SEED), name.dataset.graphs
     sizes = _sizes(random, count, name.nodes)
-    last = np.cumsum(sizes)
+    ends = np.cumsum(sizes)
     molecule = np.repeat(np.arange(count), sizes)
-    atom = np.arange(name.nodes) - (last - sizes)[molecule]
-    follower = np.flatnonzero(atom)
-    rings = random.permutation(np.flatnonzero(atom % _RING == _RING - 1))[: name.pairs - len(follower)]
-    number = np.bincount(molecule[rings], minlength=count)
-    label = (number > np.median(number)).astype(np.int64)[molecule]
+    position = np.arange(name.nodes) - (ends - sizes)[molecule]
+    followers = np.flatnonzero(position)
+    closing = random.permutation(np.flatnonzero(position % _RING == _RING - 1))[: name.pairs - len(followers)]
+    ring_counts = np.bincount(molecule[closing], minlength=count)
+    label = (ring_counts > np.median(ring_counts)).astype(np.int64)[molecule]
     parts = _split(random, count, name.split)
     return Graph.build(
         name.id,
-        np.concatenate((follower - 1, rings - (_RING - 1))),
-        np.concatenate((follower, rings)),
+        np.concatenate((followers - 1, closing - (_RING - 1))),
+        np.concatenate((followers, closing)),
         _features(random, label, name.dataset.classes, name.dataset.features),
         label,
         name.dataset.classes,
@@ -198,7 +198,7 @@ def _citation_degrees(nodes: int, total: int, largest: float) -> Ints:
 def _power_law_degrees(nodes: int, total: int) -> Ints:
     """Return descending degrees with a sum of `total`: int64 [nodes].
 
-    The k-th largest is proportional to 1 / sqrt(k), as in Barabasi and Albert's graphs (Science 1999).
+    The k-th largest degree is proportional to 1 / sqrt(k), as in Barabasi and Albert's graphs (Science 1999).
     """
     return _rounded(_BILLION / np.sqrt(np.arange(1, nodes + 1, dtype=np.float64)), total)
 
@@ -208,21 +208,21 @@ def _rounded(weight: NDArray[np.float64], total: int) -> Ints:
     # Rounding the running sum, not each degree, keeps the total exact. Weights become integers first,
     # because integer sums do not depend on the order.
     running = np.cumsum(weight.astype(np.int64)).astype(np.float64)
-    upto: Ints = (running * (total / running[-1])).astype(np.int64)
-    upto[-1] = total
-    return np.diff(upto, prepend=0)
+    bounds: Ints = (running * (total / running[-1])).astype(np.int64)
+    bounds[-1] = total
+    return np.diff(bounds, prepend=0)
 
 
 def _stubs(random: RandomState, degrees: Ints) -> Ints:
-    """Return each node as many times as its degree, in random order: int64 [sum(degrees)]."""
+    """Assign degrees to random nodes; repeat each node by its degree, and shuffle: int64 [sum(degrees)]."""
     return random.permutation(np.repeat(random.permutation(len(degrees)), degrees))
 
 
 def _simple(random: RandomState, source: Ints, target: Ints) -> Ints:
-    """Return as many simple edges as there are pairs of ends, sorted by their lower end: int64 [2, M].
+    """Return as many distinct edges as pairs of ends, without loops, sorted by lower end: int64 [2, M].
 
-    This is the configuration model (Molloy and Reed, 1995), but that a random pair from the same ranges of
-    nodes replaces each loop and each duplicate.
+    This is the configuration model (Molloy and Reed, 1995), except that each loop and each duplicate is
+    replaced by a random pair from the same ranges of nodes.
     """
     count, nodes = len(source), int(max(source.max(), target.max())) + 1
     bounds = [(ends.min(), ends.max() + 1) for ends in (source, target)]
@@ -245,10 +245,10 @@ def _labels(random: RandomState, nodes: int, classes: int) -> Ints:
 
 
 def _features(random: RandomState, label: Ints, classes: int, width: int) -> Floats:
-    """Return the centre of each node's class plus noise, with norms of rows about 1: float32 [N, width].
+    """Return the centre of each node's class plus noise, with row norms of about 1: float32 [N, width].
 
-    Centres and noise are sums of four uniform bytes, of mean 510 and standard deviation 147.8, moved to mean
-    0 and times a power of two.
+    Centres and noise are sums of four uniform bytes (mean 510, standard deviation 147.8), shifted to mean 0
+    and multiplied by a power of two.
     """
     scale = np.float32(2.0 ** -(7 + width.bit_length() // 2))
     centre = _nearly_normal(random, classes, width) * (scale * _CENTRE_WEIGHT)
@@ -266,15 +266,15 @@ def _nearly_normal(random: RandomState, rows: int, width: int) -> Floats:
 
 
 def _split(random: RandomState, nodes: int, sizes: tuple[int, int, int]) -> list[Ints]:
-    """Return a random split into nodes to train, validate and test on: int64 [sizes[i]] each."""
+    """Return random nodes for training, validation and testing: int64 [sizes[i]] each."""
     return np.split(random.permutation(nodes), np.cumsum(sizes))[:3]
 
 
 def attributes(nodes: int) -> tuple[Floats, Ints, int, Ints, Ints, Ints]:
     """Return synthetic attributes for a graph without attributes; they depend on its number of nodes only.
 
-    They are features, float32 [nodes, 128]; labels, int64 [nodes], on which features depend and edges do not;
-    the number of classes, 16; and the node numbers to train (60 %), validate (20 %) and test on.
+    They are features, float32 [nodes, 128]; labels, int64 [nodes], which affect features but not edges; the
+    number of classes, 16; and the node indices for training (60 %), validation and testing (20 % each).
     """
     random, part = RandomState(nodes), nodes // 5
     label = _labels(random, nodes, ATTRIBUTES_CLASSES)

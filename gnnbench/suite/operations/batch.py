@@ -1,4 +1,4 @@
-"""Many small graphs joined into one, as each step of training on molecules does."""
+"""Many small graphs joined into one batch, as in each step of training on molecules."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -9,7 +9,7 @@ from ..libraries import dgl, pyg_data, torch, torch_sparse
 from ..operation import FORWARD, Call, operation
 
 SIZE = 256
-"""Graphs of a batch: the first ones, or all if there are fewer."""
+"""Number of graphs in a batch: the first ones, or all if there are fewer."""
 MOLECULES = ("molecules:10",)
 """The graph that operations on batches run on: 1,024 molecules."""
 _BOND_TYPES = 4
@@ -17,7 +17,7 @@ _BOND_TYPES = 4
 
 
 class Molecule(NamedTuple):
-    """A separate graph: edges [2, e], with its own node numbers; features [n, D]; type of each entry [e]."""
+    """One small graph: edges [2, e] with node indices from 0; features [n, D]; each edge's bond type [e]."""
 
     edge_index: Tensor
     x: Tensor
@@ -25,18 +25,18 @@ class Molecule(NamedTuple):
 
 
 def all_sizes(graph: Graph) -> Tensor:
-    """Return the numbers of nodes of all separate graphs: int64 [M]."""
+    """Return the number of nodes of each separate graph: int64 [M]."""
     assert graph.sizes is not None
     return graph.sizes
 
 
 def sizes(graph: Graph) -> Tensor:
-    """Return the numbers of nodes of a batch's graphs: int64 [B]."""
+    """Return the number of nodes of each graph in a batch: int64 [B]."""
     return all_sizes(graph)[:SIZE]
 
 
 def membership(graph: Graph) -> Tensor:
-    """Return the position in the batch of each node's graph: int64 [n]."""
+    """Return, for each node of a batch, the position of its graph in the batch: int64 [n]."""
     counts = sizes(graph)
     return torch.arange(len(counts)).repeat_interleave(counts)
 
@@ -47,7 +47,7 @@ def edges(graph: Graph) -> Tensor:
 
 
 def bonds(edge_index: Tensor) -> Tensor:
-    """Return a number from 0 to 3 for each entry, equal in both directions: int64 [e]."""
+    """Return a bond type from 0 to 3 for each edge, equal in both directions: int64 [e]."""
     return edge_index.sum(0) % _BOND_TYPES
 
 
@@ -69,7 +69,7 @@ def molecules(case: Case, count: int) -> Iterator[Molecule]:
 
 
 def pyg_molecules(case: Case, count: int) -> list[Any]:
-    """Return the first graphs as PyG's objects."""
+    """Return the first `count` graphs as PyG's objects."""
     return [
         pyg_data.Data(x=molecule.x, edge_index=molecule.edge_index, edge_attr=molecule.bonds)
         for molecule in molecules(case, count)
@@ -77,7 +77,7 @@ def pyg_molecules(case: Case, count: int) -> list[Any]:
 
 
 def dgl_molecules(case: Case, count: int) -> list[DGLGraph]:
-    """Return the first graphs as DGL's objects."""
+    """Return the first `count` graphs as DGL's objects."""
     graphs = []
     for molecule in molecules(case, count):
         graph = dgl.graph(tuple(molecule.edge_index), num_nodes=len(molecule.x))
@@ -87,7 +87,7 @@ def dgl_molecules(case: Case, count: int) -> list[DGLGraph]:
 
 
 def _with_matrix(matrix: Callable[[Molecule], Any], case: Case) -> list[Any]:
-    """Return the graphs with a matrix instead of edges; rows are targets."""
+    """Return PyG's graphs with a matrix instead of edges; the rows of the matrix are targets."""
     return [pyg_data.Data(x=molecule.x, adj_t=matrix(molecule)) for molecule in molecules(case, SIZE)]
 
 
@@ -128,7 +128,7 @@ def _csr(molecule: Molecule) -> Tensor:
 
 
 def reference(graph: Graph) -> tuple[Tensor, ...]:
-    """Return edges [2, e], numbers of entries [e], sizes [B], the graph of each node [n], features [n, D]."""
+    """Return edges [2, e], their bond types [e], sizes [B], each node's graph [n] and features [n, D]."""
     edge_index, member, counts = edges(graph), membership(graph), sizes(graph)
     first = counts.cumsum(0) - counts
     numbers = bonds(edge_index - first[member][edge_index]).double()

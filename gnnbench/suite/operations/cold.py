@@ -22,7 +22,7 @@ import sys
 sys.modules.update({name: type(sys)(name) for name in sys.argv[1:]}, outdated=None)
 del sys.argv[1:]
 """
-"""Replaces the modules of the command line by empty ones, and hides `outdated`: see `import_dgl`."""
+"""Replaces the modules named on the command line by empty ones, and hides `outdated`: see `import_dgl`."""
 
 
 class InterpreterError(Exception):
@@ -32,8 +32,8 @@ class InterpreterError(Exception):
 def run_fresh(code: str) -> str:
     """Run code in a fresh interpreter, and return what it writes to stdout.
 
-    The interpreter has this process's import path without the working directory, which may have a folder
-    with a library's name. DGL is imported as in this process: without graphbolt if it has no binary.
+    The interpreter has this process's import path, but not the working directory, which may have a folder
+    with a library's name. DGL is imported as in this process: without graphbolt if that has no binary.
     """
     from ..libraries import STAND_IN, uses_stand_in
 

@@ -1,7 +1,7 @@
-"""PyG under torch.compile: layers on graphs of eight sizes; models, run and trained, plain and compiled.
+"""PyG under torch.compile: layers on graphs of eight sizes; inference and training of whole models.
 
-The models are those of PyTorch's `basic_gnn_*` benchmarks: three layers of hidden width on features of that
-width, and an output for each class.
+The models are those of PyTorch's `basic_gnn_*` benchmarks: three layers on features of the hidden width, and
+an output for each class. They run eagerly and compiled.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,17 +18,17 @@ from . import epoch, gat_conv, layers
 
 SIZES = 8
 _MOST_NODES = 16384
-"""Most nodes of the largest part; the number of compilations does not depend on the size."""
+"""Most nodes of the largest part; the number of compilations does not depend on its size."""
 
 
 def counts(num_nodes: int) -> list[int]:
-    """Return the numbers of nodes of the parts: one to eight eighths of the graph, or of _MOST_NODES."""
+    """Return the parts' numbers of nodes: 1/8 to 8/8 of the graph's, or of _MOST_NODES if it has more."""
     largest = min(num_nodes, _MOST_NODES)
     return [max(1, largest * part // SIZES) for part in range(1, SIZES + 1)]
 
 
 def _parts(graph: Graph) -> list[Graph]:
-    """Return the parts with the first nodes of a graph and the entries between them."""
+    """Return the parts of a graph: for each of `counts`, its first nodes and the entries between them."""
     return [
         graph.part(torch.arange(count), (graph.edge_index < count).all(dim=0).nonzero().squeeze(1))
         for count in counts(graph.num_nodes)
@@ -39,12 +39,12 @@ def compiled() -> Callable[..., Tensor]:
     """Return a function that applies a layer of PyG, and is compiled at its first call.
 
     Each benchmark compiles its own function. With fullgraph, a graph break or a ninth compilation of the
-    function is an error; without fullgraph, torch.compile would go on uncompiled.
+    function is an error; otherwise torch.compile would run the function uncompiled.
     """
     import torch._functorch.config
 
     torch.compiler.reset()
-    # A backward pass from this cache has one more Python call, so counts would differ in the first process.
+    # A backward pass that comes from this cache has one more Python call, so counts would depend on it.
     torch._functorch.config.enable_autograd_cache = False  # noqa: SLF001
     function: Callable[..., Tensor] = torch.compile(on_pyg.apply, fullgraph=True)
     return function
@@ -120,7 +120,7 @@ _MODELS = {
 
 
 def model(case: Case) -> Module:
-    """Make an operation's model."""
+    """Make the model of a case's operation."""
     kind = next(kind for name, kind in _MODELS.items() if case.spec.operation.startswith(name))
     width = case.spec.hidden
     return network.with_random_parameters(
@@ -148,7 +148,7 @@ def _operations(prefix: str, kind: _Model) -> Iterator[Operation]:
     for what, direction, reference in (("inference", FORWARD, logits), ("training", TRAIN, loss)):
         for end, threads in (("", None), ("_1_thread", 1)):
             limits = (*kind.limits, *([CPU_THREADS] if threads else []))
-            # On a small graph the compiler adds up without scatter_add_.
+            # On a small graph, compiled code adds up without scatter_add_.
             rounding = tuple(limit._replace(raises=False) for limit in limits)
             if threads:
                 rounding += kind.compiled_limits

@@ -29,7 +29,7 @@ def with_duplicates(graph: Graph) -> Tensor:
 
 
 def one_direction(graph: Graph) -> Tensor:
-    """Return the edges whose source is less than the target: int64 [2, E / 2]."""
+    """Return the edges from a node to a node with a larger index: int64 [2, E / 2]."""
     source, target = graph.edge_index
     return graph.edge_index[:, source < target]
 
@@ -40,13 +40,13 @@ def listed(edges: Callable[[Graph], Tensor], case: Case) -> Edges:
 
 
 def dgl_graph(edges: Callable[[Graph], Tensor], case: Case) -> Any:
-    """Return a DGLGraph in COO only, whose edges are in the order of the list."""
+    """Return the edge list as a DGLGraph that has the COO format only, with edges in the list's order."""
     edge_index, num_nodes = listed(edges, case)
     return dgl.graph(tuple(edge_index), num_nodes=num_nodes)
 
 
 def keys(edges: Tensor, num_nodes: int) -> Tensor:
-    """Return a number for each edge, which sorts as edges do in a sorted list: int64 [M]."""
+    """Return a sort key for each edge, by which edges are sorted by source, then by target: int64 [M]."""
     return edges[0].long() * num_nodes + edges[1]
 
 

@@ -21,7 +21,7 @@ _SPARSE = refuses("torch.sparse.softmax does not support half precision", HALF)
 
 
 def scores(case: Case) -> Tensor:
-    """Return scores around 100 [E, HEADS].
+    """Return scores [E, HEADS] of about 100.
 
     In float32 exp(100) overflows, so the check fails for a softmax that does not subtract the maximum.
     """
@@ -39,7 +39,7 @@ def _torch(entries: tuple[Tensor, tuple[int, int, int]], score: Tensor) -> Tenso
 
 
 def reference(graph: Graph, score: Tensor) -> Tensor:
-    """Return exp(score) over its sum at the same target: [E, HEADS]."""
+    """Return exp(score) divided by the sum of exp(score) at the same target: [E, HEADS]."""
     target = graph.edge_index[1]
     return score.exp() / definitions.sums(target, score.exp(), graph.num_nodes)[target]
 

@@ -52,7 +52,7 @@ def network_loss(graph: Graph, *tensors: Tensor) -> Tensor:
 def gat_loss(graph: Graph, *tensors: Tensor) -> Tensor:
     """Return GAT's loss.
 
-    `tensors` are the attention vectors of source and target and the weight of each layer, both biases, and x.
+    `tensors` are, for each layer, attention vectors (source, target) and a weight; then both biases and x.
     """
     source, target, weight, next_source, next_target, next_weight, bias, next_bias, x = tensors
     hidden = F.elu(gat_conv.gat(graph, source, target, weight, bias, x))
@@ -60,7 +60,7 @@ def gat_loss(graph: Graph, *tensors: Tensor) -> Tensor:
 
 
 def sage_loss(graph: Graph, *tensors: Tensor) -> Tensor:
-    """Return GraphSAGE's loss; `tensors` are both weights of both layers, their biases, and x."""
+    """Return GraphSAGE's loss; `tensors` are the two weights of each layer, the layers' biases, and x."""
     of_mean, of_node, next_of_mean, next_of_node, bias, next_bias, x = tensors
     hidden = sage_conv(graph, of_mean, of_node, bias, x).relu()
     return loss(graph, sage_conv(graph, next_of_mean, next_of_node, next_bias, hidden))

@@ -14,7 +14,7 @@ from . import pool
 from .batch import MOLECULES, all_sizes, dgl_molecules, pyg_molecules
 
 BATCH = 128
-"""Graphs of a batch, as in Dwivedi et al. (JMLR 2023)."""
+"""Number of graphs in a batch, as in Dwivedi et al. (JMLR 2023)."""
 DEPTH = 3
 """Number of convolutions, each with a network of two linear layers."""
 
@@ -22,13 +22,13 @@ _IN_AUTOCAST = SEGMENT_SUM._replace(where=frozenset({AUTOCAST, "cpu"}))
 
 
 def _by_graph(graph: Graph, values: Tensor) -> Tensor:
-    """Return each separate graph's value, which is the same for all its nodes: [M]."""
+    """Return a value for each separate graph, from values that are equal at all of its nodes: [M]."""
     sizes = all_sizes(graph)
     return values[sizes.cumsum(0) - sizes]
 
 
 def training_numbers(graph: Graph) -> Tensor:
-    """Return the numbers of the training graphs, ascending: int64 [T]."""
+    """Return the indices of the training graphs, ascending: int64 [T]."""
     return _by_graph(graph, graph.train_mask).nonzero().squeeze(1)
 
 
@@ -40,7 +40,7 @@ def _training_graphs(case: Case, make: Callable[[Case, int], list[Any]]) -> list
 
 
 def _losses(model: Module, optimizer: Optimizer, batches: Iterable[tuple[Any, Tensor, Tensor]]) -> Tensor:
-    """Train with one step for each batch, x [n, D] and labels [B]; return the losses before the steps."""
+    """Train with a step for each batch (graph, x [n, D], labels [B]); return the losses before the steps."""
     losses = []
     for batch, x, y in batches:
         optimizer.zero_grad(set_to_none=True)
@@ -55,7 +55,7 @@ def _kernel(
     build: Callable[[Case], list[Any]],
     batches: Callable[[list[Any], Any], Iterable[tuple[Any, Tensor, Tensor]]],
 ) -> Kernel:
-    """Return the kernel. `batches` yields joined graphs on a device, with features and labels."""
+    """Return the kernel of an epoch. `batches` yields joined graphs on a device, with features and labels."""
 
     def run(graphs: list[Any], model: Module, optimizer: Optimizer) -> Tensor:
         return _losses(model, optimizer, batches(graphs, next(model.parameters()).device))
@@ -92,7 +92,7 @@ def _dgl() -> Kernel:
 
 
 def model(case: Case) -> Module:
-    """Return the network on a case's platform, with weights by `glorot`."""
+    """Return the network on a case's platform, with weights from `glorot`."""
     hidden = case.spec.hidden
     widths = [case.graph.num_features, *[hidden] * (DEPTH - 1)]
     linear = torch.nn.Linear
@@ -116,10 +116,10 @@ def model(case: Case) -> Module:
 
 
 def logits(graph: Graph, numbers: Tensor, parameters: Sequence[Tensor]) -> Tensor:
-    """Return the network's output for some separate graphs, with ascending `numbers` [B]: [B, C].
+    """Return the network's output for the separate graphs with the ascending indices `numbers` [B]: [B, C].
 
-    Each convolution is relu(relu((x + sum over neighbours) W + b) W' + b'); then come each graph's mean and a
-    linear layer. `parameters` are the matrices [in, out] in order, then the biases.
+    Each convolution is relu(relu((x + sum over neighbours) W + b) W' + b'). A mean over each graph's nodes
+    and a linear layer follow. `parameters` are the matrices [in, out] in order, then the biases.
     """
     half = len(parameters) // 2
     matrices, biases = parameters[:half], parameters[half:]

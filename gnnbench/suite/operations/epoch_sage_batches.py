@@ -1,6 +1,6 @@
 """A training epoch of a two-layer GraphSAGE (Hamilton et al., NeurIPS 2017) on batches of sampled nodes.
 
-The seeds of a batch are the nodes that the loss is for; their neighbours are drawn at two hops.
+The seeds of a batch are its training nodes, which the loss is computed for. Neighbours are drawn at two hops.
 """
 
 import warnings
@@ -17,13 +17,13 @@ from .layers import sage_network
 from .neighbors import FAN_OUTS, INT64_ONLY
 
 BATCH = 64
-"""Training nodes of a batch: three batches on Cora, 143 on a tenth of ogbn-arxiv."""
+"""Number of training nodes in a batch: three batches on Cora, 143 on a tenth of ogbn-arxiv."""
 
 
 class Batch(NamedTuple):
-    """A loader's batch in the form that the network takes: edge_index or DGL's blocks; features [n, D].
+    """A loader's batch as the network takes it: structure (edge_index or DGL's blocks) and features [n, D].
 
-    The first nodes are trained on; `y` has their classes, int64 [T]. `loaded` is the library's own object.
+    The first T nodes are the seeds; `y` has their classes, int64 [T]. `loaded` is the library's own object.
     """
 
     structure: Any
@@ -33,10 +33,9 @@ class Batch(NamedTuple):
 
 
 class Draw(NamedTuple):
-    """A batch for checks, on the CPU: seeds [T] and all nodes [n], by the graph's numbers.
+    """A batch for checks, on the CPU: the graph's indices of the seeds [T] and of all nodes [n].
 
-    `layers` has for each layer sources and targets, int64 [2, m], by the batch's numbers, and the number of
-    output rows.
+    For each layer, `layers` has edges as indices in the batch, int64 [2, m], and the number of output rows.
     """
 
     seeds: Tensor
@@ -61,7 +60,7 @@ def loss(model: Network, batch: Batch) -> Tensor:
 
 
 class Record:
-    """Keeps the batches of the first epoch for its check; with several threads the next may draw others."""
+    """Keeps the first epoch's batches for the check; with several threads, the next epoch may draw others."""
 
     def __init__(self) -> None:
         self.batches: list[Batch] = []
@@ -133,13 +132,13 @@ class _Dgl:
         return dgl.dataloading.DataLoader(graph, nodes, sampler, device=case.device, **options)
 
     def start(self, seed: int = 0) -> None:
-        from ..platforms.dgl import dgl  # recorded counters have this call
+        from ..platforms.dgl import dgl  # recorded counters include this import
 
         torch.default_generator.manual_seed(seed)  # for the order of nodes
         dgl.seed(seed)
 
     def batches(self, loader: Any, device: Any) -> Iterator[Batch]:  # noqa: ARG002 - the loader has a device
-        with warnings.catch_warnings():  # such as that cores could be chosen
+        with warnings.catch_warnings():  # such as the advice to choose cores
             warnings.simplefilter("ignore")
             for _, _, blocks in loader:
                 yield Batch(blocks, blocks[0].srcdata["x"], blocks[-1].dstdata["y"], blocks)
@@ -160,7 +159,7 @@ LIBRARIES: Mapping[str, _Pyg | _Dgl] = {"pyg": _Pyg(), "dgl": _Dgl()}
 
 
 def prepare(case: Case) -> tuple[Callable[..., Tensor], Any, Network, Optimizer, Record]:
-    """Return the timed function and its inputs: an epoch; the loader, the network, Adam, and the record."""
+    """Return the timed function, which trains an epoch, and its inputs: loader, network, Adam, record."""
     library = LIBRARIES[case.spec.platform]
 
     def run(loader: Any, model: Network, optimizer: Optimizer, record: Record) -> Tensor:
@@ -195,7 +194,7 @@ def check(
 
 
 def right_loss(graph: Graph, draw: Draw, parameters: Sequence[Tensor]) -> Tensor:
-    """Return the loss of a batch in float64; `parameters` are both weights of both layers, then biases."""
+    """Return a batch's loss in float64; `parameters` are the two weights of each layer, then the biases."""
     x = graph.x[draw.nodes].double()
     for index, (edges, count) in enumerate(draw.layers):
         of_mean, of_node, bias = *parameters[2 * index : 2 * index + 2], parameters[4 + index]

@@ -1,7 +1,7 @@
-"""Conversions of a weighted matrix: a shuffled edge list to CSR and CSC, CSR to COO and to its transpose.
+"""Conversions of a weighted matrix: a shuffled edge list to CSR and CSC; CSR to COO and transposed.
 
 Forward only: the gradient of torch.sparse_csr_tensor makes a dense matrix [N, N], and DGL converts edge
-numbers, not weights.
+indices, not weights.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from ..operation import FORWARD, Call, Operation, operation
 from .edge_list import dgl_graph, keys, listed, shuffled, unchanged
 
 Compressed = tuple[Tensor, Tensor, Tensor]
-"""Pointers [N + 1]; the column of each entry in CSR, its row in CSC, ascending [E]; weights [E]."""
+"""Pointers [N + 1]; each entry's column in CSR or row in CSC, ascending [E]; weights [E]."""
 
 
 def _parts(matrix: Tensor, *_inputs: Any) -> Compressed:
@@ -43,7 +43,7 @@ def _dgl(graph: Any, _weight: Tensor, form: str) -> Any:
 
 
 def _dgl_parts(form: str, output: Any, _graph: Any, weight: Tensor) -> Compressed:
-    """Return the arrays of a DGL format with weights instead of edge numbers, and with sorted columns."""
+    """Return the arrays of a DGL format with weights instead of edge indices, and with sorted columns."""
     pointer, other, number = output.adj_tensors(form)
     line = torch.arange(len(pointer) - 1, device=pointer.device).repeat_interleave(pointer.diff())
     order = keys(torch.stack((line, other)), len(pointer) - 1).argsort()
@@ -51,7 +51,7 @@ def _dgl_parts(form: str, output: Any, _graph: Any, weight: Tensor) -> Compresse
 
 
 def _dgl_csr(case: Case) -> Any:
-    # DGL's rows are sources. It cannot copy a graph that is in CSC only.
+    # In DGL, rows are sources. DGL cannot copy a graph that is in CSC only.
     return dgl_graph(lambda graph: graph.edge_index.flip(0), case).formats("csr")
 
 
@@ -69,13 +69,13 @@ def _coo_sparse(adjacency: Tensor, weight: Tensor) -> Compressed:
 
 
 def to_coo(graph: Graph, weight: Tensor) -> Compressed:
-    """Return targets, sources and weights of the adjacency matrix, whose rows are targets, in order: [E]."""
+    """Return targets (rows), sources (columns) and weights of the adjacency matrix, in order: [E] each."""
     source, target = graph.edge_index
     return target, source, weight
 
 
 def compressed(entries: Callable[[Graph], Tensor], graph: Graph, weight: Tensor) -> Compressed:
-    """Return the CSR matrix of listed entries, int64 [2, E], whose rows are their first ends."""
+    """Return the CSR matrix of `entries`, int64 [2, E]; the first end of an entry is its row."""
     ends = entries(graph)
     order = keys(ends, graph.num_nodes).argsort()
     pointer = torch.cat((torch.zeros(1), ends[0].bincount(minlength=graph.num_nodes).cumsum(0))).long()
@@ -117,7 +117,7 @@ OPERATIONS = (
         torch=Call(
             "CSR.to_sparse_coo()",
             lambda adjacency, weight: _weighted_csr(adjacency, weight).to_sparse_coo(),
-            # In their own order, not sorted.
+            # In the library's order, not sorted.
             result=lambda output, *_: (*output._indices(), output._values()),  # noqa: SLF001
         ),
         dgl=Call(

@@ -1,8 +1,8 @@
 """Graph attention with 8 heads.
 
-GAT (Velickovic et al., ICLR 2018), GATv2 (Brody et al., ICLR 2022), and attention by dot products. In GAT and
-GATv2 a node attends to its neighbours and to itself. PyG adds self-loops in each call; DGL gets a graph with
-self-loops. PyG's GATv2Conv also adds a bias to its output; DGL's layer has no such bias.
+The layers are GAT (Velickovic et al., ICLR 2018), GATv2 (Brody et al., ICLR 2022), and dot-product attention.
+In GAT and GATv2 a node attends to its neighbours and to itself. PyG adds self-loops in each call; DGL gets a
+graph with self-loops. PyG's GATv2Conv also adds a bias to its output; DGL's layer has no such bias.
 """
 
 from dataclasses import replace
@@ -21,7 +21,7 @@ NEGATIVE_SLOPE = 0.2
 """Slope of LeakyReLU below 0: the default of both libraries."""
 
 _TARGET = 1 / 20
-"""The size of the target's parameters, relative to the source's."""
+"""Size of the parameters for targets, relative to that of the parameters for sources."""
 
 _ROUNDING = avoids("DGL sums in bfloat16, which is too inexact at nodes of high degree", "bfloat16")
 
@@ -29,15 +29,15 @@ _ROUNDING = avoids("DGL sums in bfloat16, which is too inexact at nodes of high 
 def features(case: Case) -> Tensor:
     """Return features [N, F], all positive at even nodes and all negative at odd ones.
 
-    LeakyReLU's gradient jumps at 0, where rounding would decide between both values. So attention vectors and
-    weights are positive, and small for the target: LeakyReLU's input has the source's sign and is not near 0.
+    LeakyReLU's gradient jumps at 0, where rounding would choose one of its values. So attention vectors and
+    weights are positive, and small for the target: a score has its source's sign and is not near 0.
     """
     sign = 1 - 2 * (torch.arange(case.graph.num_nodes) % 2)
     return case.tensor(_positive(case.graph.num_nodes, case.spec.hidden) * sign.unsqueeze(1))
 
 
 def gat_parameters(width: int) -> dict[str, Tensor]:
-    """Return values by PyG's names: attention vectors [1, H, C], weight [H C, F] and bias [H C]."""
+    """Return parameters by name in PyG: attention vectors [1, H, C], weight [H C, F] and bias [H C]."""
     channels = _channels(width)
     at_source, at_target = _positive(2 * HEADS, channels).div(channels).view(2, 1, HEADS, channels)
     return {
@@ -49,7 +49,7 @@ def gat_parameters(width: int) -> dict[str, Tensor]:
 
 
 def gatv2_parameters(width: int) -> dict[str, Tensor]:
-    """Return values by PyG's names: attention vector [1, H, C], weights [H C, F] and biases [H C].
+    """Return parameters by name in PyG: attention vector [1, H, C], weights [H C, F] and biases [H C].
 
     DGL's layer has no `bias`.
     """
@@ -86,7 +86,7 @@ def _library_layer(case: Case, name: str, fan_in: int, heads: int, width: int) -
 
 
 def layer(case: Case) -> Module:
-    """Make the layer of a case's operation, GATConv or GATv2Conv, from hidden to hidden width."""
+    """Make the GATConv or GATv2Conv of a case, whose input and output have the hidden width."""
     width, is_v2 = case.spec.hidden, case.spec.operation.startswith("gatv2")
     values = gatv2_parameters(width) if is_v2 else gat_parameters(width)
     if is_v2 and case.spec.platform == "dgl":
@@ -96,7 +96,7 @@ def layer(case: Case) -> Module:
 
 
 def widths(num_features: int, hidden: int, num_classes: int) -> tuple[tuple[int, int, int], ...]:
-    """Return the width of the input, heads, and width of a head of both layers of a network.
+    """Return, for both layers of a network, the width of the input, the number of heads and a head's width.
 
     On Cora the published network has 8 heads of width 8, ELU, and one output head: hidden width 64.
     """
@@ -105,7 +105,7 @@ def widths(num_features: int, hidden: int, num_classes: int) -> tuple[tuple[int,
 
 
 def build(case: Case, seed: int = 0) -> Network:
-    """Return the network on a case's platform."""
+    """Return the two-layer network on a case's platform."""
     shapes = widths(case.graph.num_features, case.spec.hidden, case.graph.num_classes)
     apply = _on_dgl if case.spec.platform == "dgl" else load(case.spec.platform).apply
     layers = [_library_layer(case, "GATConv", *shape) for shape in shapes]
@@ -157,7 +157,7 @@ def gatv2(graph: Graph, attention: Tensor, of_source: Tensor, of_target: Tensor,
 
 
 def transformer_layer(case: Case) -> Module:
-    """Make PyG's layer with HEADS heads, from hidden to hidden width; HEADS must divide the width.
+    """Make PyG's layer with HEADS heads, whose input and output have the hidden width, a multiple of HEADS.
 
     The bias of the keys is not trained: it adds the same number to all scores of a softmax, so its gradient
     is zero, and only rounding errors could be compared.
@@ -182,7 +182,7 @@ def transformer(graph: Graph, *tensors: Tensor) -> Tensor:
         (x @ weight + bias).view(len(x), HEADS, -1)
         for weight, bias in zip(weights, (key_bias, query_bias, value_bias), strict=True)
     )
-    # The backward pass computes scores again, as autograd would keep two rows for each entry of the graph.
+    # The backward pass computes scores again; autograd would keep two rows for each entry of the graph.
     scores = [
         torch.utils.checkpoint.checkpoint(_scores, graph.edge_index, *head, use_reentrant=False)
         for head in zip(keys.unbind(1), queries.unbind(1), strict=True)

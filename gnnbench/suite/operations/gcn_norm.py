@@ -21,13 +21,13 @@ def _dgl_weights(graph: Any, weight: Tensor) -> Any:
 
 
 def gcn_norm(graph: Graph, weight: Tensor) -> Tensor:
-    """Return D^-1/2 (A + I) D^-1/2 (Kipf and Welling, ICLR 2017), with sums by target as D: COO."""
+    """Return D^-1/2 (A + I) D^-1/2 (Kipf and Welling, ICLR 2017), where D has the sums by target: COO."""
     entries, weight = definitions.with_self_loops(graph, weight)
     return definitions.matrix(graph, entries, definitions.normalize(entries, weight, graph.num_nodes))
 
 
 def edge_weight_norm(graph: Graph, weight: Tensor) -> Tensor:
-    """Return (A + I) divided by the roots of the weight sums by target and by source: COO.
+    """Return A + I, each entry divided by the roots of the weight sums at its target and its source: COO.
 
     This is `dgl.nn.EdgeWeightNorm("both")`, which differs from gcn_norm if weights depend on the direction.
     """
@@ -38,7 +38,7 @@ def edge_weight_norm(graph: Graph, weight: Tensor) -> Tensor:
 
 
 def degree_norm(graph: Graph, _like: Tensor) -> Tensor:
-    """Return max(degree, 1) ** -1/2 without self-loops: [N]."""
+    """Return max(degree, 1) ** -0.5 for each node, without self-loops: [N]."""
     return graph.edge_index[0].bincount(minlength=graph.num_nodes).clamp(min=1).double().rsqrt()
 
 

@@ -1,6 +1,6 @@
 """Loaders that join batches of small graphs, from memory or from disk, with workers and without.
 
-An epoch of training on molecules is as long as its loader takes, if workers do not keep up.
+If the loader does not keep up, it determines how long an epoch of training on molecules takes.
 """
 
 import tempfile
@@ -19,13 +19,13 @@ from .neighbor_loader import BATCHES, REPEATS, workers
 from .neighbors import ON_CPU
 
 SIZE = 128
-"""Graphs of a batch."""
+"""Number of graphs in a batch."""
 
 _STORED = refuses("SQLiteDatabase stores NumPy's arrays, which have no bfloat16", "bfloat16")
 
 
 def size(graph: Graph) -> int:
-    """Return the number of graphs per batch: SIZE, or fewer if there are too few graphs for BATCHES."""
+    """Return the number of graphs in a batch: SIZE, or fewer if there are too few for BATCHES batches."""
     return min(SIZE, len(all_sizes(graph)) // BATCHES)
 
 
@@ -61,7 +61,7 @@ def loading_from_disk(case: Case) -> Iterator[Loading]:
 
 
 def _dataset(case: Case, folder: str) -> Any:
-    """Return a folder's data set: an SQLite table with a row per graph and a column per tensor."""
+    """Return the data set in a folder: an SQLite table with a row per graph and a column per tensor."""
 
     class Molecules(pyg_data.OnDiskDataset):  # type: ignore[misc]
         def serialize(self, data: Any) -> dict[str, Any]:

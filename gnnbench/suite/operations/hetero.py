@@ -1,4 +1,4 @@
-"""Message passing on several types of nodes and edges: a convolution for each relation, or sums over all."""
+"""Message passing with several types of nodes and edges: one convolution per relation, or sums over all."""
 
 from collections.abc import Callable
 from functools import partial
@@ -19,7 +19,7 @@ MAG = "ogbn-mag-hetero:synthetic@0.01"
 
 
 class _Typed(NamedTuple):
-    """A graph: edge_index or SparseTensor by relation, or a DGLGraph. `sizes` are its nodes by type."""
+    """A graph: edge_index or SparseTensor by relation, or a DGLGraph. `sizes` has node counts by type."""
 
     graph: Any
     sizes: dict[str, int]
@@ -37,13 +37,13 @@ def _run(apply: Callable[..., dict[str, Tensor]], typed: _Typed, *inputs: Any) -
 
 
 def first_nodes(graph: Graph) -> dict[str, int]:
-    """Return the number of the first node of each type."""
+    """Return the index of the first node of each type."""
     sizes = graph.type_sizes
     return dict(zip(sizes, accumulate(sizes.values(), initial=0), strict=False))
 
 
 def edges_of(case: Case) -> "dict[Relation, Tensor]":
-    """Return sources and targets by relation, int [2, M], numbered within the type of node."""
+    """Return sources and targets of each relation, int [2, M], as indices among the nodes of their type."""
     graph = case.graph
     assert graph.edge_type is not None
     starts, edges = first_nodes(graph), {}
@@ -86,7 +86,7 @@ def _sparse_graph(case: Case) -> _Typed:
 
 
 def _dgl_graph(case: Case, *, empty: bool = False) -> _Typed:
-    """Return the heterograph; without `empty`, it lacks relations without edges, which update_all refuses."""
+    """Return the heterograph; without `empty`, leave out empty relations, which update_all refuses."""
     sizes = case.graph.type_sizes
     edges = {
         tuple(relation): tuple(ends) for relation, ends in edges_of(case).items() if empty or ends.size(1)
@@ -110,7 +110,7 @@ def convolutions(graph: Graph, *tensors: Tensor) -> Tensor:
     """Return each node's sum over the relations that end at its type: [N, F].
 
     The summand of a relation is (mean over neighbours) @ W + x @ W' + b (GraphSAGE; Hamilton et al., NeurIPS
-    2017). `tensors` are W and W' of each relation, then each b, then x.
+    2017). `tensors` are W and W' of each relation, then all b, then x.
     """
     *parameters, x = tensors
     count = len(graph.relations)

@@ -1,4 +1,4 @@
-"""Loaders of batches of a graph with several types of nodes: neighbours by relation, or nodes by type."""
+"""Loaders on a graph with several types of nodes, which draw neighbours per relation or nodes per type."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SAMPLES = (512, 512)
 """Number of nodes of each type that HGTLoader draws at the first hop, and at the second."""
 _MOST_NEIGHBORS = 50
-"""HGTLoader takes at most this many per node; torch_sparse 0.6.18 misnumbers the entries of larger ones."""
+"""HGTLoader takes at most this many neighbours; if there are more, torch_sparse 0.6.18 misnumbers entries."""
 
 
 def nodes(graph: Graph) -> Tensor:
@@ -49,7 +49,7 @@ def loading(case: Case) -> Loading:
 
 
 def check(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
-    """Check each batch, and return the numbers of seeds of the batches."""
+    """Check each batch; return the number of seeds in each."""
     graph, kind, starts = case.graph, case.graph.node_types[0], first_nodes(case.graph)
     require = _require_hgt if case.spec.operation.startswith("hgt") else _require_neighbors
     relations = {
@@ -76,7 +76,7 @@ def check(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
 def _require_neighbors(
     graph: Graph, members: Tensor, edges: "Mapping[Relation, Hop]", relations: "Mapping[Relation, Graph]"
 ) -> None:
-    """Check a draw of NeighborLoader: by relation, once per node, at the hop after the node is reached."""
+    """Check a NeighborLoader draw: each relation expands a node once, at the hop after it was reached."""
     depth, count = torch.full((graph.num_nodes,), -1), 0
     depth[next(iter(edges.values())).expanded] = 0
     for hop, fan_out in enumerate(FAN_OUTS):

@@ -31,7 +31,7 @@ def _sage(case: Case, fan_in: int, fan_out: int) -> Module:
 
 
 def sage_layer(case: Case) -> Module:
-    """Make a GraphSAGE layer with means, from hidden to hidden width."""
+    """Make a GraphSAGE layer with mean aggregation, whose input and output have the hidden width."""
     width = case.spec.hidden
     matrices = (inputs.pattern(2 * width, width) / (2 * width) ** 0.5).chunk(2)
     return network.with_parameters(
@@ -46,7 +46,7 @@ def sage_graph(case: Case) -> Any:
 
 
 def sage_network(case: Case, seed: int = 0) -> Network:
-    """Return the network of two layers on a case's platform."""
+    """Return the two-layer network on a case's platform."""
     widths = pairwise((case.graph.num_features, case.spec.hidden, case.graph.num_classes))
     layers = [_sage(case, *ends) for ends in widths]
     return network.with_random_parameters(case, network.Network(layers, load(case.spec.platform).apply), seed)
@@ -81,7 +81,7 @@ def whole_features(case: Case) -> Tensor:
 
 
 def linear_weight(case: Case) -> Any:
-    """Return the first weight of the GCN [in, out], on pyg in a Linear without bias."""
+    """Return the GCN's first weight [in, out]; on pyg, a Linear without bias that has this weight."""
     weight, _ = network.initial_weights(network.widths(case.graph, case.spec.hidden))[0]
     if case.spec.platform == "pyg":
         return network.with_parameters(case, pyg_nn.Linear(*weight.shape, bias=False), [weight.t()])
@@ -89,7 +89,7 @@ def linear_weight(case: Case) -> Any:
 
 
 def propagation(graph: Graph) -> tuple[Tensor, Tensor]:
-    """Return the entries of D^-1/2 (A + I) D^-1/2: int64 [2, E + N] and float64 [E + N]."""
+    """Return indices and values of D^-1/2 (A + I) D^-1/2: int64 [2, E + N] and float64 [E + N]."""
     entries, ones = definitions.with_self_loops(graph)
     return entries, definitions.normalize(entries, ones, graph.num_nodes)
 
@@ -101,7 +101,7 @@ def conv(graph: Graph, weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:
 
 def sage_conv(graph: Graph, of_mean: Tensor, of_node: Tensor, bias: Tensor, x: Tensor) -> Tensor:
     """Return mean over neighbours @ of_mean + x @ of_node + bias (Hamilton et al., NeurIPS 2017): [N, F]."""
-    # The order of mean and product does not matter, and the product is at most as wide.
+    # The product first: it gives the same result, and is at most as wide as x.
     return definitions.aggregate(graph.edge_index, None, x @ of_mean, "mean") + x @ of_node + bias
 
 
@@ -121,7 +121,7 @@ def _embeddings(edge_index: Tensor, table: Tensor) -> Tensor:
 
 
 def products(graph: Graph, table: Tensor) -> Tensor:
-    """Return the product of both ends' rows of a table of node embeddings: [E, F]."""
+    """Return, for each edge, the product of both ends' rows in a table of node embeddings: [E, F]."""
     source, target = graph.edge_index
     return table[source] * table[target]
 
@@ -169,7 +169,7 @@ def passing(graph: Graph, x: Tensor, weight: Tensor) -> Tensor:
     Gradients are comparable although ReLU has a kink, because a difference of two floating-point numbers has
     the right sign in every dtype.
     """
-    # The backward pass computes messages again, as autograd would keep several numbers for each.
+    # The backward pass computes messages again; autograd would keep several numbers for each message.
     parts = (
         torch.utils.checkpoint.checkpoint(_passed, graph.edge_index, columns, weight, use_reentrant=False)
         for columns in x.split(_COLUMNS, dim=1)

@@ -1,9 +1,9 @@
-"""AGGNet's aggregate: of one column over several hops, or of two columns as in MH-Aug (Park et al., 2021).
+"""AGGNet's aggregate: sums over several hops, of one column or of two as in MH-Aug (Park et al., 2021).
 
-A state of MH-Aug keeps some edges E' and some nodes k. One product per hop handles agg(1; E') over
-the kept edges and agg(k; E) over all edges. If a platform uses one matrix, it is block-diagonal. A dropped
-edge has the value 0 in the first block. The node itself is added, not stored as a self-loop. Sums are of
-integers, exact in float64 in any order.
+agg(x; E) sums x over neighbours along the edges E. A state of MH-Aug keeps some edges E' and some nodes k.
+One product per hop computes both agg(1; E') and agg(k; E). A platform that uses a single matrix makes it
+block-diagonal; dropped edges have the value 0 in the first block. A node's own value is added, not stored as
+a self-loop. All sums are of integers, so they are exact in float64 in any order.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,14 +17,14 @@ from ..operation import FORWARD, FORWARD_BACKWARD, Call, Kernel, operation
 
 HOPS = 2
 DROPPED = (0.5, 0.25)
-"""Fractions of edges and of nodes that the benchmark's state has dropped."""
+"""Fractions of edges and of nodes that the benchmark's state drops."""
 
 Aggregate = Callable[[Tensor, Tensor], Tensor]
 """Takes the kept edges and nodes, bool [m] and [n]; returns agg(1; E') and agg(k; E), float64 [2, n]."""
 
 
 class Edges(NamedTuple):
-    """A graph: both directions of each edge [m], without self-loops, by target as in a CSR matrix."""
+    """A graph: both directions of each edge [m], without self-loops, sorted by target."""
 
     source: Tensor
     target: Tensor
@@ -37,7 +37,7 @@ class Edges(NamedTuple):
 
 
 def index_dtype(edges: Edges) -> Any:
-    """Return int32 if it can index the entries of two copies of a graph: the CPU's products convert int64."""
+    """Return int32 if it can index two copies of a graph; products on the CPU would convert int64."""
     return torch.int32 if 2 * max(edges.num_edges, edges.num_nodes) < 2**31 else torch.int64
 
 
@@ -62,7 +62,7 @@ class Blocks(NamedTuple):
 
 
 def blocks(edges: Edges, dtype: Any) -> Blocks:
-    """Make the matrix's structure from the graph; its indices have the `dtype`."""
+    """Make the block-diagonal matrix of a graph, without values; its indices have the `dtype`."""
     degree = torch.bincount(edges.target, minlength=edges.num_nodes)
     row_pointer = torch.cat((degree.new_zeros(1), degree.cumsum(0), degree.cumsum(0) + edges.num_edges))
     column = torch.cat((edges.source, edges.source + edges.num_nodes))
@@ -156,7 +156,7 @@ def _run(structure: tuple[Any, Aggregate], kept_edges: Tensor, kept_nodes: Tenso
 
 
 def reference(graph: Graph) -> Tensor:
-    """Return ones aggregated over kept edges, and kept nodes over all: [2, N]."""
+    """Return ones aggregated over the kept edges, and the kept nodes aggregated over all edges: [2, N]."""
     kept_edges, kept_nodes = kept(graph)
     columns = []
     for weight, x in (

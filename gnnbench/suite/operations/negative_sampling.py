@@ -1,4 +1,4 @@
-"""Drawing pairs of nodes without an edge, as link prediction does for each batch or epoch."""
+"""Drawing pairs of nodes that are not edges, as link prediction does for each batch or epoch."""
 
 import random
 from typing import Any
@@ -13,7 +13,7 @@ PAIRS = 4096
 
 
 def pair_count(graph: Graph) -> int:
-    """Return the number of pairs to draw: PAIRS, or a smaller graph's number of entries."""
+    """Return the number of pairs to draw: PAIRS, or the number of entries if that is smaller."""
     return min(PAIRS, graph.num_edges)
 
 
@@ -32,7 +32,7 @@ def _dgl(structure: Any) -> Tensor:
 
 
 def check(case: Case, pairs: Tensor, *_inputs: Any) -> Tensor:
-    """Check that pairs [2, m] are distinct, of two nodes each and without an edge; return their number."""
+    """Check that pairs [2, m] are distinct, no loops and no edges; return the number of pairs."""
     graph, (source, target) = case.graph, sampled.to_int64(pairs)
     inside = (pairs >= 0) & (pairs < graph.num_nodes)
     sampled.require(inside.all(), "a drawn pair has a node that is not in the graph")

@@ -26,7 +26,7 @@ _FUSED = avoids(
 
 
 def batches_of(count: int) -> Tensor:
-    """Return fixed random numbers below `count`, for BATCHES batches of at most BATCH each: int64 [n]."""
+    """Return fixed random indices below `count`, for BATCHES batches of at most BATCH each: int64 [n]."""
     order = torch.randperm(count, generator=torch.Generator().manual_seed(0))
     return order[: BATCHES * min(BATCH, count // BATCHES)]
 
@@ -48,7 +48,7 @@ def loading(case: Case) -> Loading:
 
 
 def link_loading(case: Case) -> Loading:
-    """Return the loader of edges, as many random pairs of nodes, and neighbours of all their ends."""
+    """Return the loader of edges, of as many random pairs of nodes, and of neighbours of all their ends."""
     data = pyg_data.Data(x=case.node_features(), edge_index=case.edge_index())
     chosen = batches_of(case.graph.num_edges)
     loader = quietly(
@@ -85,7 +85,7 @@ def first(loading: Loading) -> list[Any]:
 
 
 def check(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
-    """Check each batch, and return the numbers of seeds of the batches."""
+    """Check each batch; return the number of seeds in each."""
     library, graph, counts = _library(case), case.graph, []
     nodes = batches_of(graph.num_nodes)
     for batch in library.batches(batches, torch.device("cpu")):
@@ -102,7 +102,7 @@ def check(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
 
 
 def check_links(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
-    """Check each batch, and return the numbers of edges and pairs; a random pair may be an edge."""
+    """Check each batch; return each one's number of edges and pairs. A random pair may be an edge."""
     graph = case.graph
     candidates, counts = graph.edge_index[:, batches_of(graph.num_edges)], []
     for batch in batches:

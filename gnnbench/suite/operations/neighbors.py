@@ -13,9 +13,9 @@ from .subgraph import random_nodes
 FAN_OUTS = (15, 10)
 """Neighbours to draw per node at the first hop, and at the second."""
 BATCH = 128
-"""Nodes whose neighbours are drawn."""
+"""Number of nodes whose neighbours are drawn."""
 GRAPHS = ("ogbn-arxiv:synthetic@0.1",)
-"""Half of its nodes have more than 10 neighbours, and 4 % of Cora's."""
+"""Half of its nodes have more than 10 neighbours; on Cora, only 4 % of the nodes have."""
 
 ON_CPU = refuses("it draws on the CPU only", "cuda")
 INT64_ONLY = refuses("torch_sparse's samplers take int64 indices only", "int32")
@@ -82,7 +82,7 @@ def _dgl_hops(output: list[Any], batch: Chosen) -> Any:
 
 
 def check(case: Case, kernel: Kernel, output: Any, batch: Chosen) -> tuple[Tensor, Tensor]:
-    """Check what a kernel drew, whose `result` returns the hops; return what `reference` must be equal to."""
+    """Check a kernel's draw; return what is compared with `reference`. `kernel.result` returns the hops."""
     graph, name = case.graph, case.spec.operation
     if not kernel.result:
         return _trees(graph, output, batch, timed=name.endswith("_temporal"))
@@ -96,18 +96,18 @@ def check(case: Case, kernel: Kernel, output: Any, batch: Chosen) -> tuple[Tenso
 
 
 def reference(graph: Graph) -> tuple[Tensor, Tensor]:
-    """Return the seeds, and the number of neighbours that every draw has for each: int64 [n] each."""
+    """Return the seeds, and the number of neighbours in any correct draw for each seed: int64 [n] each."""
     nodes = seeds(graph)
     return nodes, sampled.degrees(graph)[nodes].clamp(max=FAN_OUTS[0])
 
 
 def times(graph: Graph) -> Tensor:
-    """Return the random times at which nodes were created: int64 [N]."""
+    """Return a random time of creation for each node: int64 [N]."""
     return random_nodes(graph, graph.num_nodes)
 
 
 def _trees(graph: Graph, output: Any, batch: Chosen, *, timed: bool) -> tuple[Tensor, Tensor]:
-    """Check that neighbours are drawn for each seed alone; return what `reference` must be equal to.
+    """Check a draw that is made for each seed alone; return what is compared with `reference`.
 
     If `timed`, no neighbour may be younger than the seed.
     """
@@ -162,7 +162,7 @@ sampling = partial(
     group="sampling",
     graphs=GRAPHS,
 )
-"""Makes an operation of the group sampling."""
+"""Makes an operation of the group `sampling`."""
 
 
 def _uniform(*, replace: bool, **more: Any) -> Operation:

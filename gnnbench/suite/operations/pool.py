@@ -13,13 +13,13 @@ from .batch import MOLECULES
 RATIO = 0.5
 """Fraction of a graph's nodes that top-k pooling keeps, rounded up."""
 SORTED = 8
-"""Number of nodes that sort pooling keeps per graph."""
+"""Number of nodes that sort pooling keeps of each graph."""
 
 _TIES = avoids("scores that order the nodes tie in half precision", HALF)
 
 
 class _Batch(NamedTuple):
-    """A batch's structure as the arguments of PyG's functions: edges [2, e], the graph of each node [n]."""
+    """A batch as the arguments of PyG's functions: edges [2, e], each node's graph [n], number of graphs."""
 
     edge_index: Tensor
     member: Tensor
@@ -91,7 +91,7 @@ def means(graph: Graph, x: Tensor) -> Tensor:
 
 
 def _ranks(graph: Graph, score: Tensor) -> tuple[Tensor, Tensor]:
-    """Return a batch's nodes by graph, then by descending score, and their ranks: int64 [n] each."""
+    """Return a batch's nodes by graph, then descending score; and their ranks there: int64 [n] each."""
     member, counts = batch.membership(graph), batch.sizes(graph)
     order = score.argsort(descending=True)
     order = order[member[order].argsort(stable=True)]
@@ -101,8 +101,8 @@ def _ranks(graph: Graph, score: Tensor) -> tuple[Tensor, Tensor]:
 def top_k(graph: Graph, weight: Tensor, x: Tensor) -> tuple[Tensor, ...]:
     """Keep each graph's nodes with the largest scores tanh(x w / |w|) (Gao and Ji, ICML 2019).
 
-    Returns their features times their scores [m, F]; the edges among them, renumbered [2, e']; each node's
-    graph [m]; and each node's former number [m].
+    Returns, for the m kept nodes: features times scores [m, F]; the edges among them, renumbered [2, e'];
+    each node's graph [m]; and each node's former index [m].
     """
     score = (x @ weight.view(-1) / weight.norm()).tanh()
     order, rank = _ranks(graph, score.detach())
@@ -116,7 +116,7 @@ def top_k(graph: Graph, weight: Tensor, x: Tensor) -> tuple[Tensor, ...]:
 
 
 def sort_pool(graph: Graph, x: Tensor) -> Tensor:
-    """Return each graph's first 8 nodes by the last feature, or zeros (Zhang et al., AAAI 2018): [B, 8 F]."""
+    """Return each graph's 8 nodes of largest last feature, zero-padded (Zhang et al., 2018): [B, 8 F]."""
     order, rank = _ranks(graph, x[:, -1].detach())
     member, within = batch.membership(graph), rank < SORTED
     dense = x.new_zeros(len(batch.sizes(graph)), SORTED, x.size(1))

@@ -1,4 +1,4 @@
-"""Random walks along edges, to any neighbour."""
+"""Random walks along edges; each step goes to any neighbour with equal probability."""
 
 from functools import partial
 from typing import Any
@@ -40,7 +40,7 @@ def _dgl(batch: Chosen) -> Tensor:
 
 
 def check(case: Case, walks: Tensor, _batch: Chosen) -> tuple[Tensor, Tensor]:
-    """Return the start of each walk, and whether its steps are edges, as `reference` does."""
+    """Return the start of each walk, and whether each step is an edge, in the form of `reference`."""
     nodes = sampled.to_int64(walks)
     steps = sampled.has_edges(case.graph, nodes[:, :-1].flatten(), nodes[:, 1:].flatten())
     return walks[:, 0], steps.view(len(nodes), -1).to(walks.device)

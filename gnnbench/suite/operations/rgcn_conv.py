@@ -9,7 +9,7 @@ from ..limits import DGL_HALF, HALF, SCATTER_ADD, refuses
 from ..operation import Call, operation
 
 BASES = 30
-"""Number of matrices whose weighted sum is a relation's weight, as in PyG's example of AIFB."""
+"""Number of matrices whose weighted sum is a relation's weight, as in PyG's AIFB example."""
 
 _FLOAT32 = refuses("RGCNConv returns float32 for half precision", HALF)
 
@@ -17,7 +17,7 @@ _FLOAT32 = refuses("RGCNConv returns float32 for half precision", HALF)
 class _Edges(NamedTuple):
     """edge_index or a DGLGraph, with the type of each edge, int64 [E].
 
-    `norm` is 1 / the number of edges with the same relation and target, [E, 1]; None if the layer divides.
+    `norm` [E, 1] is 1 / the number of edges with the same relation and target, or None if the layer counts.
     """
 
     graph: Any
@@ -50,7 +50,7 @@ def _edge_type(case: Case) -> Tensor:
 
 
 def _sorted_graph(case: Case) -> _Edges:
-    """Return DGL's graph with its edges sorted by relation, and the factors by which sums become means."""
+    """Return DGL's graph with edges sorted by relation, and the factors that turn sums into means."""
     graph, edge_type = case.graph, _edge_type(case).cpu()
     order = edge_type.argsort(stable=True)
     source, target = case.edge_index()[:, order.to(case.device)]

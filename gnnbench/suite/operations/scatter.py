@@ -1,8 +1,8 @@
 """Sums, means, maxima and products of messages by an index, or in sorted segments; degrees and ranks.
 
-Message e of [E, F] belongs to node index[e], the source of entry e. Entries are sorted by target, so a node's
-messages are not adjacent, as in PyG's data sets, which are sorted by source and aggregated at targets. In
-operations on segments, which lie between offsets, a message belongs to the target.
+Messages are [E, F]. Message e belongs to node index[e], the source of entry e. Entries are sorted by target,
+so a node's messages are not adjacent. Likewise, PyG's data sets are sorted by source but aggregated at
+targets. In segment operations, a message belongs to its target instead, and offsets separate nodes.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,7 @@ class Destination(NamedTuple):
 
 
 def unsorted_index(case: Case) -> Destination:
-    """Return the sources of the entries, which are sorted by target."""
+    """Return an unsorted index: the source of each entry. The entries are sorted by target."""
     return Destination(case.edge_index()[0].clone(), case.graph.num_nodes)
 
 
@@ -70,7 +70,7 @@ def _dgl_graph(case: Case) -> DGLGraph:
 
 
 _dgl = partial(update_all, "copy_e", build=_dgl_graph)
-"""dgl.ops.copy_e_max would add the gradients of nodes without messages to entry 0."""
+"""Uses update_all: dgl.ops.copy_e_max would add the gradients of nodes without messages to entry 0."""
 
 
 def offsets(case: Case) -> Tensor:
@@ -115,7 +115,7 @@ def _ones(case: Case) -> Any:
 
 
 def degrees(graph: Graph) -> Tensor:
-    """Return the number of entries of each node, which is the same at both ends: int64 [N]."""
+    """Return the degree of each node, which is the same at both ends of the entries: int64 [N]."""
     return graph.edge_index[0].bincount(minlength=graph.num_nodes)
 
 
@@ -130,7 +130,7 @@ def ranks(graph: Graph, values: Tensor) -> Tensor:
 
 
 def reductions(end: int) -> tuple[Callable[..., Operation], ...]:
-    """Return functions that make operations of sums, of means and of maxima at one end of the entries."""
+    """Return functions that make operations for sums, means and maxima at one end of the entries."""
     return (
         partial(_operation, reference=partial(reduce_at, end=end, reduce="sum"), linear=True),
         partial(_operation, reference=partial(reduce_at, end=end, reduce="mean"), linear=True),

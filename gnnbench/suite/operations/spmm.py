@@ -1,6 +1,6 @@
 """Sums, means and maxima over neighbours: sparse products, gather and scatter, and DGL's `update_all`.
 
-Also the product of both ends' features by edge: a sampled dense-dense matrix product.
+Also the dot product of both ends' features for each edge: a sampled dense-dense matrix product.
 """
 
 from functools import partial
@@ -67,7 +67,7 @@ def _torch_gather(edge_index: Tensor, x: Tensor) -> Tensor:
 
 
 def update_all(message: str, reduce: str, *limits: Limit, build: Any = None) -> Call:
-    """Return DGL's call. `run` takes x [N, F] for `copy_u`, [E, F] for `copy_e`, x and [E] for `u_mul_e`."""
+    """Return DGL's call. Its inputs are x [N, F] for copy_u, [E, F] for copy_e, x and [E] for u_mul_e."""
 
     def make() -> Kernel:
         fields = {"copy_u": ("x",), "copy_e": ("w",), "u_mul_e": ("x", "w")}[message]

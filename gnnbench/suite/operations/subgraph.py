@@ -103,7 +103,7 @@ def _k_hop_dgl(output: Any, *_inputs: Any) -> tuple[Tensor, ...]:
 
 
 def _by_source(edges: Tensor, num_nodes: int) -> Tensor:
-    """Return a list sorted by source, then target, as libraries differ in the order."""
+    """Return an edge list sorted by source, then target, because libraries return different orders."""
     return edges[:, keys(edges, num_nodes).argsort()]
 
 
@@ -128,8 +128,8 @@ def bipartite_subgraph(graph: Graph, weight: Tensor) -> Tensor:
 def k_hop_subgraph(graph: Graph) -> tuple[Tensor, Tensor, Tensor]:
     """Return the part of the graph whose nodes reach a seed by a path of at most HOPS edges.
 
-    Returns the nodes, ascending [n]; all edges among them, renumbered and sorted [2, m]; the new numbers of
-    the seeds.
+    Returns the nodes, ascending [n]; all edges among them, renumbered and sorted [2, m]; the seeds' new
+    indices.
     """
     source, target = graph.edge_index
     reached = torch.zeros(graph.num_nodes, dtype=torch.bool)

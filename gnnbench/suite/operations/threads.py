@@ -1,4 +1,4 @@
-"""A product and a softmax with one CPU thread, with two, and with all of the session's."""
+"""A sparse product and an edge softmax with one CPU thread, two threads, and all of the session's threads."""
 
 from collections.abc import Iterator
 from dataclasses import replace

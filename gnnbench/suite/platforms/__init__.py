@@ -1,6 +1,6 @@
-"""The platforms: libraries, or implementations on a library, with a module for each.
+"""The platforms: libraries, or alternative implementations in a library, with a module for each.
 
-Only `load` and `why_not_on` import a library.
+Importing this module does not import any library; its functions do.
 """
 
 import importlib
@@ -43,7 +43,7 @@ PLATFORMS: Mapping[str, Platform] = {
 }
 
 COMPARED = tuple(name for name in PLATFORMS if name not in ("compiled", "pyg_lib"))
-"""Each operation has a call on each of these platforms, or a reason why not; the others run PyG, too."""
+"""On each of these, an operation has a call or a reason for having none; the others run PyG, too."""
 
 Result = Callable[..., "Tensor | tuple[Tensor, ...]"]
 """Takes the output and the inputs of `run`; returns tensors in the form of the reference's output."""
@@ -57,12 +57,12 @@ class Kernel(NamedTuple):
     run: Callable[..., Any]
     """The timed function; it takes the structure and the operation's tensors."""
     result: "Result | None" = None
-    """Returns the part of the output to compare with the reference. If None, a dense output is compared, or a
-    graph's weights by entry, in any order."""
+    """Returns the part of the output to compare with the reference. If None, a dense output is compared, or
+    the weights of a graph, entry by entry in any order."""
 
 
 class Edges(NamedTuple):
-    """Edges [2, E] as the arguments of a library's functions."""
+    """Edges [2, E] and the number of nodes, as arguments of a library's functions."""
 
     edge_index: "Tensor"
     num_nodes: int
@@ -89,13 +89,13 @@ def chosen(build: Callable[..., Any], nodes: "Callable[[Graph], Any]", case: "Ca
 
 
 class PlatformModule(Protocol):
-    """The contents of each platform's module."""
+    """What each platform's module defines."""
 
     def structure(self, case: "Case") -> Any:
         """Make the graph for sparse products: a CSR tensor, a SparseTensor or a DGLGraph."""
 
     def entries(self, output: Any) -> "Tensor | None":
-        """Return a graph's targets and sources, int64 [2, M], in its order. None if the output is dense."""
+        """Return a graph's targets and sources in order, int64 [2, M]. None if the output is dense."""
 
     def values(self, output: Any) -> "Tensor":
         """Return a dense output, or the weights [M] of a graph."""
@@ -142,7 +142,7 @@ _PYG_LIB = ("PYG_LIB", "SOFTMAX", "INDEX_SORT", "SEGMM", "GMM", "METIS")
 
 @contextmanager
 def without_pyg_lib() -> Iterator[None]:
-    """Let PyG run the code that it runs if pyg-lib is not installed."""
+    """Make PyG run the code that it would run without pyg-lib."""
     from torch_geometric import typing
 
     switches = {name: getattr(typing, name) for name in (f"WITH_{feature}" for feature in _PYG_LIB)}

@@ -67,7 +67,7 @@ def normalized_graph(case: Case) -> DGLGraph:
 
 
 def add_self_loops(graph: DGLGraph, weight: Tensor) -> DGLGraph:
-    """Return the graph with weights [E] and self-loops of weight 1 as `w`."""
+    """Return the graph with self-loops; `w` has the weights [E], and 1 for each loop."""
     weighted = graph.local_var()
     weighted.edata["w"] = weight
     return dgl.add_self_loop(weighted, edge_feat_names=["w"], fill_data=1.0)

@@ -10,7 +10,7 @@ from .pyg import apply, layer, numbered_edges  # noqa: F401 - see `load`
 
 
 def entries(output: Tensor | tuple[Tensor, Tensor] | SparseTensor) -> Tensor | None:
-    """Return rows and columns of a SparseTensor, int64 [2, M]; of other outputs, as `pyg` does."""
+    """Return rows and columns of a SparseTensor, int64 [2, M]; for other outputs, see `pyg.entries`."""
     if not isinstance(output, SparseTensor):
         return pyg.entries(output)
     row, column, _ = output.coo()
@@ -18,7 +18,7 @@ def entries(output: Tensor | tuple[Tensor, Tensor] | SparseTensor) -> Tensor | N
 
 
 def values(output: Tensor | tuple[Tensor, Tensor] | SparseTensor) -> Tensor:
-    """Return the values of a SparseTensor; of other outputs, as `pyg` does."""
+    """Return the values of a SparseTensor; for other outputs, see `pyg.values`."""
     return output.storage.value() if isinstance(output, SparseTensor) else pyg.values(output)
 
 
@@ -33,9 +33,9 @@ layer_graph = structure
 
 
 def ordered(adjacency: SparseTensor) -> SparseTensor:
-    """Compute row pointer and transposed order, as PyG's ToSparseTensor does; return the matrix.
+    """Cache row pointer and transposed order in a matrix, as PyG's ToSparseTensor does; return the matrix.
 
-    SAGEConv and GINConv copy the matrix without its values in each call. Each copy would compute both again.
+    In each call, SAGEConv and GINConv copy the matrix without values. The copies would compute both again.
     """
     adjacency.storage.rowptr()
     adjacency.storage.csr2csc()
@@ -43,7 +43,7 @@ def ordered(adjacency: SparseTensor) -> SparseTensor:
 
 
 def ordered_structure(case: Case) -> SparseTensor:
-    """Return the SparseTensor with row pointer and transposed order."""
+    """Return the SparseTensor with cached row pointer and transposed order."""
     return ordered(structure(case))
 
 

@@ -24,7 +24,7 @@ class CSRConv(nn.Module):
 
 
 def layer(weight: Tensor, bias: Tensor, *, cached: bool = False) -> nn.Module:  # noqa: ARG001
-    """Make a convolution; its matrix is always normalised, `cached` or not."""
+    """Make a convolution; it takes a normalised matrix, whether `cached` or not."""
     return CSRConv(weight, bias)
 
 

@@ -1,4 +1,4 @@
-"""The suite's pytest plugin: parametrises benchmarks by operation, platform and graph, and shows them."""
+"""The suite's pytest plugin: parametrises benchmarks by operation, platform and graph, and reports them."""
 
 from collections.abc import Generator, Iterable
 from contextlib import nullcontext, suppress
@@ -47,14 +47,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(fixtures, "gnnbench-fixtures")
     config.pluginmanager.register(Choice(config), CHOICE)
     try:
-        if any(value is not False for value in typed_values(config).values()):  # otherwise nothing is checked
+        if any(value is not False for value in typed_values(config).values()):  # otherwise, nothing to check
             run_of(config)
     except UsageError as error:
         raise usage_error(str(error)) from None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrise a benchmark that names its operations."""
+    """Parametrise a benchmark whose marker names its operations."""
     marker = metafunc.definition.get_closest_marker(MARKER)
     if marker is None:
         return
@@ -110,7 +110,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Let a benchmark on the CPU fail if it needs more memory than is free."""
+    """Make a benchmark on the CPU fail if it needs more memory than is free."""
     with memory.bounded() if owns(item) and run_of(item.config).device == "cpu" else nullcontext():
         return (yield)
 
@@ -139,7 +139,7 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Attach what the summary shows of a test to the test's report."""
+    """Attach the data that the summary shows to the test's report."""
     report = yield
     if call.when == "call" and owns(item):
         from . import terminal

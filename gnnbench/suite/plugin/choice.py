@@ -14,7 +14,7 @@ from .session import owns, run_of, spec_of
 
 DEFAULT = "default"
 _SET_UP_SECONDS = 0.8
-"""Seconds of a benchmark without its timing, on average on two cores: set-up, check and inspection."""
+"""Average time of a benchmark on two cores, without its timing: for set-up, check and inspection."""
 
 
 class Choice:
@@ -41,24 +41,24 @@ class Choice:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Deselect all other benchmarks, after -k has selected tests."""
+        """Deselect all but the default benchmarks, after -k, unless the user selects others."""
         config = self._config
-        rest: list[pytest.Item] = []
+        left_out: list[pytest.Item] = []
         if not (config.option.markexpr or any("::" in arg for arg in config.args) or config.option.gnn_all):
-            rest = [item for item in items if owns(item) and not item.get_closest_marker(DEFAULT)]
-        self.left_out = {item.nodeid: item for item in rest}
+            left_out = [item for item in items if owns(item) and not item.get_closest_marker(DEFAULT)]
+        self.left_out = {item.nodeid: item for item in left_out}
         items[:] = [item for item in items if item.nodeid not in self.left_out]
-        self._counts = _runnable(items), _runnable(rest)
-        if rest:
-            config.hook.pytest_deselected(items=rest)
+        self._counts = _runnable(items), _runnable(left_out)
+        if left_out:
+            config.hook.pytest_deselected(items=left_out)
 
     def lines(self, items: Sequence[pytest.Item]) -> list[str]:
         """Return the line for pytest's header: which benchmarks run, or how long all of them take."""
-        config, (runs, rest), to_time = self._config, self._counts, _runnable(items)
-        if rest:
+        config, (runs, left_out), to_time = self._config, self._counts, _runnable(items)
+        if left_out:
             run = "runs, the default one" if runs == 1 else "run, the default ones"
             more = "" if self._narrowed else "a file's name or -k runs some of the others, "
-            text = f"{runs} of {units.count(runs + rest, 'benchmark')} {run}; {more}--gnn-all runs all"
+            text = f"{runs} of {units.count(runs + left_out, 'benchmark')} {run}; {more}--gnn-all runs all"
         elif to_time and config.option.gnn_all and self._is_timed():
             per_test = float(config.getoption("benchmark_max_time")) + _SET_UP_SECONDS
             seconds = options_of(config).time_seconds or to_time * per_test

@@ -67,7 +67,7 @@ def case(
     built_in = operations.OPERATIONS.get(operation)
     if built_in and (reason := built_in.why_not_on(graph, spec)):
         pytest.skip(reason)
-    # The platform pyg_lib has the calls with pyg-lib.
+    # PyG with pyg-lib is a platform of its own, pyg_lib.
     hides_pyg_lib = platform == "pyg" and built_in and built_in.with_pyg_lib and is_installed("pyg_lib")
     with platforms.without_pyg_lib() if hides_pyg_lib else nullcontext():
         yield Case(spec, graph)
@@ -83,7 +83,7 @@ def library(platform: str, device: str) -> platforms.PlatformModule:
 
 @pytest.fixture
 def kernel(library: platforms.PlatformModule, platform: str, operation: str) -> Kernel:  # noqa: ARG001
-    """The platform's kernel: `build(case)` makes its structure, `run(structure, ...)` is timed."""
+    """The platform's kernel: `build(case)` makes its graph structure, `run(structure, ...)` is timed."""
     return operations.OPERATIONS[operation].kernel(platform)
 
 
@@ -111,7 +111,7 @@ def kept_reference() -> "KeptReference":
 
 @pytest.fixture(scope="session")
 def rates(request: pytest.FixtureRequest, device: str) -> "Callable[[str], Rates]":
-    """The machine's memory and arithmetic rates by dtype, measured once and cached."""
+    """The function that returns a dtype's memory and arithmetic rates, measured once per machine."""
     from .. import roofline
 
     fields = (*environment.CONDITIONS, *environment.VERSIONS)
@@ -156,7 +156,7 @@ def _identity(case: "Case") -> dict[str, Any]:
 
 @contextmanager
 def _failing(spec: Spec, when: str = "") -> Iterator[None]:
-    """Let the test fail with one line if the block raises MismatchError."""
+    """Make the test fail with a one-line message if the block raises MismatchError."""
     from ..accuracy import MismatchError
 
     try:
@@ -179,7 +179,7 @@ def measure(
     `measure(run, *inputs, reference=function)` calls `run(*inputs)`, and its backward pass if the test's
     direction has one. The reference gets the graph and float64 copies of the floating-point tensors among the
     inputs; for a module, its weights [in, out] and then its biases. The default is the operation's reference.
-    After the timing another call is checked.
+    After the timing, the output of another call is checked.
     `result=function` takes the output and `inputs`, and returns the tensors to compare: see `Kernel.result`.
     """
     from ...engine.measure.clock import Call
@@ -228,16 +228,14 @@ def measure(
             output = benchmark(run, *inputs)
             # A training step depends on the earlier steps.
             if is_checked and benchmark.stats and spec.direction in (FORWARD, FORWARD_BACKWARD):
-                benchmark.has_error = True  # prevents that the times are saved
+                benchmark.has_error = True  # so that the times are not saved
                 with _failing(spec, "a call after the timing: "):
                     check()
                 benchmark.has_error = False
             # Autocast decides which values have two bytes, so the bytes are unknown.
             if "measurement" in part and built_in and built_in.reads_all and spec.dtype != AUTOCAST:
-                work, seconds = (
-                    roofline.least(case, run, inputs),
-                    part["measurement"]["location_ns"] / 1e9,
-                )
+                work = roofline.least(case, run, inputs)
+                seconds = part["measurement"]["location_ns"] / 1e9
                 part["limit"] = codec.encode(roofline.limit(work, rates(spec.dtype), seconds))
         return output
 

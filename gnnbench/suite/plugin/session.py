@@ -56,7 +56,7 @@ def run_of(config: pytest.Config) -> Run:
     options = SuiteOptions.parse(**typed_values(config))
     run = Run(options_of(config).device, options)
     if options.datasets:
-        run.graphs()  # a wrong name is reported before collection
+        run.graphs()  # so a wrong name is reported before collection
     return config.stash.setdefault(_RUN, run)
 
 

@@ -34,14 +34,15 @@ def header(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
 
 
 def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
-    """Return a test's data for the summary; under xdist, plain values. None if nothing was measured."""
+    """Return a test's data for the summary, plain values under xdist. None if nothing was measured."""
     benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
     part, seconds = benchmark_part(item), seconds_of(item)
     counts, out_of_memory = item.stash.get(COUNTED, None), item.stash.get(OUT_OF_MEMORY, None)
     is_timed = benchmark and benchmark.stats and not benchmark.has_error
     if not (is_timed or counts or out_of_memory or (passed and part)):
         return None
-    spec, row, result = spec_of(item), None, "checked" if seconds is None else f"{units.seconds(seconds):>9}"
+    spec, row = spec_of(item), None
+    result = "checked" if seconds is None else f"{units.seconds(seconds):>9}"
     if "measurement" in part:
         row = TableRow.of(spec, part_of(benchmark.extra_info))
         result += f" {row.interval.text:>6}"
@@ -68,15 +69,15 @@ def summarize(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
     tables, colour = document(rows), reporter.hasmarkup
     reporter.ensure_newline()
     reporter.write(console.Terminal(colour=colour).write([*tables, *legend]))
-    entries = [entry for entry in records if entry["counted"]]
-    if entries:
-        lines = _counted(entries, reporter.config)
+    counted = [entry for entry in records if entry["counted"]]
+    if counted:
+        lines = _counted(counted, reporter.config)
     else:
         checks = f"{units.count(len(records), 'benchmark')} checked against the reference"
         timings = sum(entry["seconds"] is not None for entry in records)
         lines = [f"{checks}, {timings or 'none'} timed"]
-    memory = [entry for entry in records if entry["out_of_memory"]]
-    lines.extend(f"{entry['id']}: {entry['out_of_memory']}" for entry in memory)
+    too_large = [entry for entry in records if entry["out_of_memory"]]
+    lines.extend(f"{entry['id']}: {entry['out_of_memory']}" for entry in too_large)
     if skips := len(reporter.stats.get("skipped", ())):
         lines.append(f"{units.count(skips, 'parametrisation')} skipped; -rs shows the reasons")
     if graphs := sorted({entry["dataset"] for entry in records if entry["synthetic"]}):
