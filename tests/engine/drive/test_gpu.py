@@ -127,9 +127,9 @@ def test_processes_of_the_next_pair_start_while_one_measures(tmp_path, monkeypat
     monkeypatch.setattr(pairs, "_FEWEST_CORES", 1)
     watcher, launched, ahead = Watcher(), Processes._new_child, []
 
-    def noting(self, *arguments):
+    def noting(self, *arguments, **settings):
         ahead.append(f"starting the processes of pair {self.number - 1}" in watcher.steps[-1][0])
-        return launched(self, *arguments)
+        return launched(self, *arguments, **settings)
 
     monkeypatch.setattr(Processes, "_new_child", noting)
     coordinator.run(side, side, plan(tmp_path, seed=1, time_all=True, per_benchmark_seconds=60.0), watcher)

@@ -144,12 +144,6 @@ def test_a_state_belongs_to_the_ends_the_setting_and_the_suite_as_it_is(tmp_path
     assert len(keys) == 7
 
 
-def test_where_steps_are_small_the_bad_end_is_measured_again(bisection):
-    found = bisection(*(times(1.02**number) for number in range(4)))()
-    assert found.unfinished is None
-    assert found.pairs > 4
-
-
 def test_what_costs_more_with_the_same_code_is_timed_and_found(bisection):
     def costly(ms, lines):
         return {**times(ms), "inspect": inspected(work="same"), "cost": costing(lines)}
