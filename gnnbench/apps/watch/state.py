@@ -9,7 +9,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from ...engine.drive.bisect.bisection import Bisected
-from ...engine.drive.bisect.line import Cause
+from ...engine.drive.bisect.history import Cause
 from ...engine.drive.result import Result
 from ...engine.ground import codec, json_io
 from ...engine.ground.errors import UsageError

@@ -10,8 +10,8 @@ from pathlib import Path
 from packaging.version import InvalidVersion
 from packaging.version import Version as Release
 
-from ...engine.drive.bisect import line
-from ...engine.drive.bisect.line import SHORT
+from ...engine.drive.bisect import history
+from ...engine.drive.bisect.history import SHORT
 from ...engine.ground import git
 from ...engine.ground.errors import UsageError, unknown_name
 from ...engine.process.variants import variant
@@ -69,7 +69,7 @@ class Watched:
         return self._releases(since, until, last) if self.is_package else self._commits(since, until, last)
 
     def _releases(self, since: str | None, until: str | None, last: Version | None) -> list[Version]:
-        index = line.available(self.text, self.root, early=True)
+        index = history.available(self.text, self.root, early=True)
         builds = {item.public for item in index if item.local}  # pip would prefer them
         releases = sorted({Release(item.public) for item in index})
         releases = [item for item in releases if not item.is_prerelease] or releases  # a nightly index

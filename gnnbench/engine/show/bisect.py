@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ..drive.bisect.bisection import Bisected
-from ..drive.bisect.line import Cause, Place
+from ..drive.bisect.history import Cause, Place
 from ..drive.bisect.outputs import BisectedOutputs
 from ..ground import units
 from .document import Column, Document, Heading, Table, tables

@@ -6,7 +6,7 @@ import shlex
 import pytest
 
 from gnnbench.engine.drive.bisect import bisection
-from gnnbench.engine.drive.bisect import line as lines
+from gnnbench.engine.drive.bisect.history import History
 from gnnbench.engine.ground.errors import UsageError
 from tests.engine.drive.bisect.histories import ALONE, content, create, hash_of
 from tests.engine.drive.bisect.results import commits, finding, result
@@ -29,8 +29,8 @@ def history(tmp_path, monkeypatch):
 
 
 def between(folder, good="git:good", bad="git:main"):
-    line = lines.History.between(good, bad, folder)
-    return line, [one.cause.title for one in line.candidates[1:]]
+    commits = History.between(good, bad, folder)
+    return commits, [one.cause.title for one in commits.candidates[1:]]
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,9 @@ def test_commits_of_another_repository(history, tmp_path_factory, monkeypatch):
     other = tmp_path_factory.mktemp("a library")
     create(other, [content(number) for number in range(4)], monkeypatch)
     ends = [f"'git:{other}@{ref}' env:A=1" for ref in ("good", "main")]
-    line, titles = between(folder, *ends)
+    commits, titles = between(folder, *ends)
     assert titles == ["change 1", "change 2", "change 3"]
-    words = shlex.split(finding(line, 1, 2).command)[2:4]
+    words = shlex.split(finding(commits, 1, 2).command)[2:4]
     assert [shlex.split(one) for one in words] == [
         [f"git:{other}@{hash_of(other, number)}", "env:A=1"] for number in (1, 2)
     ]

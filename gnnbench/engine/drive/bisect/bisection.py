@@ -34,7 +34,7 @@ from ...process.variants.pip import not_usable
 from ...process.variants.variant import Prepared
 from .. import affected, coordinator
 from ..result import Result
-from .line import History, Place
+from .history import History, Place
 
 INTERRUPTED = "interrupted"
 

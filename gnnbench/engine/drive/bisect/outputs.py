@@ -12,7 +12,7 @@ from ...judge.visit import Inspections
 from ...process.plan import Plan
 from .. import affected
 from .bisection import preparer
-from .line import History, Place
+from .history import History, Place
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Results of bisections, made up."""
 
 from gnnbench.engine.drive.bisect.bisection import Bisected, Change, Finding
-from gnnbench.engine.drive.bisect.line import Candidate, Cause, History
+from gnnbench.engine.drive.bisect.history import Candidate, Cause, History
 from gnnbench.engine.drive.repeat import Repeat
 from gnnbench.engine.drive.result import Result, Side
 from gnnbench.engine.judge.comparison import Compared, Comparison, Work

@@ -8,7 +8,7 @@ from unittest.mock import Mock
 import pytest
 
 from gnnbench.engine.drive.bisect import bisection as module
-from gnnbench.engine.drive.bisect.line import Candidate, Cause, History
+from gnnbench.engine.drive.bisect.history import Candidate, Cause, History
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.process.variants.variant import Commit

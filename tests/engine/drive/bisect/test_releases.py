@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from gnnbench.engine.drive.bisect import line as lines
+from gnnbench.engine.drive.bisect import history
 from gnnbench.engine.ground.errors import UsageError
 from tests.engine.drive.bisect.histories import content, create
 from tests.engine.process.variants.repositories import wheel
@@ -37,11 +37,11 @@ def test_yanked_and_early_releases_are_no_candidates(folder, wheels, tmp_path, m
     ]
     index.write_text(f"<!DOCTYPE html><html><body>{''.join(links)}</body></html>")
     monkeypatch.setenv("PIP_FIND_LINKS", str(index))
-    up = lines.History.between("pip:thing==1", "pip:thing==5", folder)
+    up = history.History.between("pip:thing==1", "pip:thing==5", folder)
     assert up.candidates[0].name == "thing 1"
     assert [one.cause.name for one in up.candidates[1:]] == ["thing 2", "thing 4", "thing 5"]
     assert [one.variant for one in up.candidates[1:]] == ["pip:thing===2", "pip:thing==4", "pip:thing==5"]
-    builds = lines.History.between("pip:thing==1", "pip:thing==2+cpu", folder)
+    builds = history.History.between("pip:thing==1", "pip:thing==2+cpu", folder)
     assert [one.variant for one in builds.candidates] == ["pip:thing==1", "pip:thing==2+cpu"]
 
 
@@ -61,4 +61,4 @@ def test_yanked_and_early_releases_are_no_candidates(folder, wheels, tmp_path, m
 def test_wrong_ends_are_a_line(folder, monkeypatch, good, bad, text):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     with pytest.raises(UsageError, match=re.escape(text)):
-        lines.History.between(good, bad, folder)
+        history.History.between(good, bad, folder)
