@@ -85,7 +85,7 @@ def report(change: Change, watched: str) -> Document:
         if row.judgement.ratio and row.judgement.verdict in TIMES
     ]
     count = units.count(len(change.pairs), "benchmark")
-    measured = f": {ratios[0]}, and {ratios[1]} in a second run of them" if len(ratios) > 1 else ""
+    measured = f": {ratios[0]}, and {ratios[1]} in a second run" if len(ratios) > 1 else ""
     agreements = {word for row, _ in change.pairs.values() for word in (agreement(row),) if word}
     notes = [
         note
@@ -107,7 +107,7 @@ def report(change: Change, watched: str) -> Document:
 
 def _unknown_cause(step: Step) -> str:
     reason = step.failed.get("search")
-    return f"The commit was not found: {reason}." if reason else "The commit was not searched for."
+    return f"The cause was not found: {reason}." if reason else "The cause was not searched for."
 
 
 def undecided(step: Step) -> list[str]:

@@ -11,7 +11,7 @@ from .common import NOTHING_SLOWER
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "file", type=Path, metavar="FILE", help="a run file, or a result of ab or compare (--json)"
+        "file", type=Path, metavar="FILE", help="a run file, or a result of gnnbench ab or compare (--json)"
     )
     parser.add_argument(
         "-o",
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     print(f"{options.output}: {units.size(len(page.encode()))}")
     if options.slides:
         if not chart and not view.same_code:
-            raise UsageError(f"{view.source} has nothing to draw: give a file with timed benchmarks")
+            raise UsageError(f"{view.source} has no times to draw: give a file with timed benchmarks")
         check_folder(options.slides)
     if options.slides and chart:
         last = slides.footer(view.facts, view.result)

@@ -45,14 +45,14 @@ def merge(paths: Sequence[Path]) -> dict[str, Any]:
     most = next((shard.of for shard in shards if shard), 0)
     if most and (len(shards) != most or {*shards} != {Shard(number, most) for number in range(1, most + 1)}):
         texts = ", ".join(str(shard or "no shard") for shard in shards)
-        raise UsageError(f"these are not all shards of one run: {texts}; name each shard's file once")
+        raise UsageError(f"the shards are {texts}: give one file for each from 1/{most} to {most}/{most}")
     parts.sort(key=lambda part: part.shard.number if part.shard else 0)
     places: dict[str, Path] = {}
     for part in parts:
         if difference := _difference(parts[0], part):
             files = f"{parts[0].path} and {part.path}"
             raise UsageError(
-                f"{files} differ in {difference}; merge shards of one run, from one kind of machine"
+                f"{files} differ in {difference}; merge shards of one run, on one kind of machine"
             )
         for name in part.names:
             if name in places:

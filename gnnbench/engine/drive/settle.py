@@ -24,8 +24,8 @@ _ACCEPTED = "accepted: "
 _FAILING = ("slower", "undecided", "incomparable")
 """Verdicts that fail a benchmark, some with --strict only."""
 _UNKNOWN = (
-    "not accepted, because it is unknown whether the base contains it: {entries}; "
-    "results must name their commits, and git must have the base's (git fetch --unshallow)"
+    "not applied, because it is unknown whether the base already has them: {entries}; the result must "
+    "name its commits, and this clone must have the commit of the base (git fetch --unshallow)"
 )
 _REMEDY = (
     "give a result of gnnbench ab --json or of gnnbench compare --json, or a run file of "

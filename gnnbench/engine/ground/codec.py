@@ -64,7 +64,7 @@ def read(path: Path, content: Any, kind: type[_Any], version: int, remedy: str) 
     """Return a file's content as an object of its type. If it does not fit, the error ends with `remedy`."""
     number = content.get("version") if isinstance(content, dict) else None
     if number != version:
-        reason = f"version {number!r} of the format, and this gnnbench reads {version}"
+        reason = f"format version {number!r}, but this gnnbench reads version {version}"
         json_io.refuse(path, reason, f"use the gnnbench that wrote it, or {remedy}")
     try:
         return decode(content, kind)

@@ -31,7 +31,7 @@ def read(path: Path, remedy: str) -> Any:
     try:
         return json.loads(raw, parse_constant=NAMES.__getitem__)
     except (ValueError, RecursionError) as error:
-        refuse(path, f"not JSON, or cut off: {error}", remedy)
+        refuse(path, f"not valid JSON, or truncated: {error}", remedy)
 
 
 def refuse(path: Path, reason: str, remedy: str) -> NoReturn:
@@ -57,7 +57,7 @@ def damage(error: Exception) -> str:
     """Return what an exception of DAMAGE says about the content."""
     if isinstance(error, (TypeError, AttributeError)):
         return "a field has the wrong type"  # their texts are about Python's types
-    return f"no {error}" if isinstance(error, KeyError) else str(error)
+    return f"missing key {error}" if isinstance(error, KeyError) else str(error)
 
 
 def fields(value: Any) -> dict[str, Any]:

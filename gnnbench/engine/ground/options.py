@@ -167,22 +167,22 @@ class Options(Values):
 
     device: str = described(
         Option("device", "NAME", "auto", devices.resolve, of_machine=True, passed_on=True),
-        "cpu, cuda, the first GPU of CUDA_VISIBLE_DEVICES, or auto. Default: auto, a GPU if there is one.",
+        "cpu; cuda: the first GPU of CUDA_VISIBLE_DEVICES; auto: a GPU if there is one. Default: auto.",
     )
     precision: float = described(
         Option("precision", "P", "2%", *FRACTION),
-        "stop measuring a benchmark when its time is known to within this fraction (half-width of the 99% "
-        "interval): 2% or 0.02. Default: 2%.",
+        "stop timing a benchmark when the half-width of the 99% interval is at most this share of the time, "
+        "as in 2% or 0.02. Default: 2%.",
     )
     time_seconds: float | None = described(
         Option("time", "TIME", None, _duration, "be a time, as in 4min or 240"),
-        "time for all benchmarks together, as in 4min or 240: each gets a part of it, and ends early when it "
-        "is precise. Default: --benchmark-max-time for each.",
+        "time for all benchmarks together, as in 4min or 240. Each gets a share, and stops early if its "
+        "--gnn-precision is reached. Default: --benchmark-max-time for each.",
     )
     layouts: str | None = described(
         Option("layouts", "HOW", None, choices=("sample", "one", "off")),
-        "sample: copy the inputs to new memory between blocks of rounds; one: never; off: pytest-benchmark "
-        "times. Default: sample for gnnbench's own benchmarks, off for others.",
+        "sample: copy the inputs to new memory between blocks of rounds; one: never copy them; off: leave "
+        "timing to pytest-benchmark. Default: sample for gnnbench's own benchmarks, off for others.",
     )
     flush_l2: bool = described(
         Option("l2", "HOW", "flush", partial(eq, "flush"), choices=("flush", "keep")),
@@ -194,26 +194,26 @@ class Options(Values):
     )
     turns: bool = described(
         Option("turns", "HOW", "auto", partial(eq, "auto"), choices=("auto", "never"), compares=True),
-        "auto: --benchmark-compare builds the baseline's code again, and times changed benchmarks in turns "
-        "with it; never: it compares with the baseline's times. Default: auto.",
+        "auto: --benchmark-compare rebuilds the baseline's code, and times changed benchmarks in turns with "
+        "it; never: it uses the times saved in the baseline. Default: auto.",
     )
     results: bool = described(
         Option("results", "", True, compares=True),
-        "compare what both sides return where --benchmark-compare times them in turns. Default: compare.",
+        "compare the outputs of benchmarks that --benchmark-compare times in turns. Default: compare.",
     )
     budget_seconds: float = described(
         Option("budget", "S", "300", *_SECONDS, compares=True),
-        "seconds for all benchmarks together that --benchmark-compare times in turns. Default: 300.",
+        "total seconds for the benchmarks that --benchmark-compare times in turns. Default: 300.",
     )
     confirm: int = described(
         Option("confirm", "N", "3", whole_number, "be a whole number, as in 3; 0 for none", compares=True),
-        "number of new processes that time a benchmark again that looks slower, before its test fails. "
-        "Default: 3.",
+        "number of new processes in which a benchmark that looks slower is timed again before its test "
+        "fails. Default: 3.",
     )
     build: str = described(
         Option("build", "CMD", "", compares=True),
-        "build both versions by this shell command, each in a copy of its own, as in 'pip install .'; builds "
-        "are kept. Default: nothing is built.",
+        "shell command that builds both versions, each in its own copy, as in 'pip install .'; builds are "
+        "cached. Default: nothing is built.",
     )
     shard: Shard | None = described(
         Option("shard", "I/N", None, Shard.parse, one_run=True),

@@ -68,7 +68,7 @@ def unusable(package: str) -> str | None:
         importlib.import_module(package)
     except Exception as error:  # noqa: BLE001 - a broken installation may raise anything
         line, *_ = str(error).splitlines() or [type(error).__name__]
-        return one_line(f"{package} does not import: {line}")
+        return one_line(f"{package} cannot be imported: {line}")
     return None
 
 

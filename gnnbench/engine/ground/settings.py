@@ -126,7 +126,7 @@ def parse(file: Path, table: Any) -> Settings:
 def _rule(file: Path, number: int, table: Mapping[str, Any]) -> Rule:
     typed = as_typed(file, f"rule {number}", table, options_of(Rule).values())
     if "benchmarks" not in typed:
-        raise UsageError(f'{file}: rule {number} has no key benchmarks; add their ids, as in "*spmm*cora*"')
+        raise UsageError(f'{file}: rule {number} has no key benchmarks; add a pattern, as in "*spmm*cora*"')
     return replace(Rule.parse(**typed), number=number)
 
 
@@ -147,7 +147,7 @@ def as_typed(
         option, text = options_by_key[key], clipped(json.dumps(value, default=str, ensure_ascii=False))
         typed[key] = option.typed(value, file.parent)
         if typed[key] is None:
-            form = "true or false" if option.is_flag else "a text, a number or a list of them"
+            form = "true or false" if option.is_flag else "a text, a number or a list of these"
             raise UsageError(f"{where}: {key} = {text} must be {form}")
         try:
             if not option.of_machine:

@@ -88,7 +88,7 @@ def test_without_any_time_the_exit_code_is_3(tmp_path, call):
     file = saved(tmp_path / "r.json", regrets(Point(grid().points[0].place, 9, 9, left_out={"a": "b"})))
     status, out, _ = call("regret", "--from", file)
     assert status == 3
-    assert "without a: b (1 point)" in out
+    assert "a not timed at 1 point: b" in out
 
 
 def test_what_another_release_moved(tmp_path, call):

@@ -63,11 +63,11 @@ def test_what_moved_since_an_older_result_is_a_table():
     assert rows(new, "crossovers that moved", new) == []
     (row,) = rows(new, "crossovers that moved", old)
     assert (row[:4], row[6]) == ((CALL, SORTED, "fwd", "mean degree"), "uniform:12 d2 w8")
-    assert "2 points decided in both results; another way is the fastest at 0" in notes(new, old)
+    assert "2 points decided in both results; the fastest way changed at 0" in notes(new, old)
     turned = regrets(*line(2, 2))
     (row,) = rows(turned, "points at which another way", old)
     assert row == ("fwd", "uniform:12 d2 w8", CALL, SORTED)
-    assert "2 points decided in both results; another way is the fastest at 1" in notes(turned, old)
+    assert "2 points decided in both results; the fastest way changed at 1" in notes(turned, old)
     undecided = regrets(*(replace(one, is_decided=False) for one in turned.points))
     assert rows(undecided, "points at which", old) == rows(turned, "points at which", undecided) == []
     unsure = regrets(*line(2, 2, error=0.5))
@@ -79,7 +79,7 @@ def test_ways_that_are_left_out_have_a_line_with_the_number_of_points():
     left = {"a on b": "b is not installed"}
     found = regrets(replace(one, left_out=left), replace(two, left_out={**left, "c": "its output is wrong"}))
     assert notes(found)[-2:] == [
-        "without a on b: b is not installed (2 points)",
+        "a on b not timed at 2 points: b is not installed",
         "without c: its output is wrong (1 point)",
     ]
 

@@ -116,7 +116,7 @@ def test_every_benchmark_is_changed_or_the_same_or_unknown_with_its_reason(run):
     assert unknown == {
         "once": "benchmark.pedantic fixes the calls",
         "skips_in_the_call_in_base": "base: skipped: enough",
-        "exits_in_head": "the head fails, the base does not: ended with exit status 7 while inspecting",
+        "exits_in_head": "fails in the head, but not in the base: ended with exit status 7 while inspecting",
         "only_in_head": "base: has no such test",
     }
     (skipped,) = found.notes

@@ -52,9 +52,9 @@ def test_ends(benchmark, ends):
     benchmark(thing.work)
 """
 NEW = PACKAGE.replace("return 1", "x = 1\n    return x", 1).replace("return 1", "return 1 + None")
-ONE_PLACE = "both sides use the same port or file: the {0} passes alone, but not while the other side runs"
+ONE_PLACE = "both sides may use one port or file: the {0} passes alone, but not while the other side runs"
 TAKEN = "{0}: raised in set-up: OSError: [Errno 98] Address already in use, test_suite.py:"
-BROKEN = "the head fails, the base does not: raised: TypeError: unsupported operand type(s) for +: "
+BROKEN = "fails in the head, but not in the base: raised: TypeError: unsupported operand type(s) for +: "
 
 
 @pytest.fixture

@@ -91,7 +91,7 @@ def test_a_slowdown_of_what_changed_fails_exactly_that_test_and_is_no_next_basel
     assert verdicts == dict.fromkeys(NAMES[:-1], "same") | {"test_sorted": "slower"}
     rows = re.findall(r"^ *[\d.]+ [mµ]s .* test_suite\.py::(\S+)$", result.stdout, re.MULTILINE)
     assert rows == NAMES, "the one that fails is in the table of times, too"
-    again = "1 benchmark may be slower: timing again, new process 1 of 1"
+    again = "1 benchmark may be slower: timing again in new process 1 of 1"
     assert again in result.text
     ((name, message),) = unchanged.failures().items()
     assert name == "test_sorted"

@@ -432,7 +432,7 @@ def refuses(x):
 
 OTHERS = {
     "refused values": (
-        "differ: the head raises ValueError: few for new values, the base does not",
+        "differ: the head raises ValueError: few for new input values, but the base does not",
         np.sum,
         refuses,
         lambda: np.array([3.0, 0.5, 0.25]),
@@ -462,7 +462,7 @@ OTHERS = {
         normal(9),
     ),
     "list for a generator": (
-        "not compared: output is a builtins.generator",
+        "not compared: output, a builtins.generator, cannot",
         lambda x: (one for one in x),
         list,
         normal(9),
@@ -487,7 +487,7 @@ OTHERS = {
         rand(50, 4),
     ),
     "rounded text": (
-        "not compared: output changes when the inputs move by ",
+        "not compared: output changes when the inputs change by ",
         lambda x: f"{x.sum():.17g}",
         lambda x: f"{x[::-1].cumsum()[-1]:.17g}",
         normal(500),

@@ -15,9 +15,9 @@ INI = "[pytest]\naddopts = -p pytest_benchmark.plugin\nmarkers =\n    whole_call
 EXPECTED = {
     "lazy": ("differ", "output is a _Later in the head"),
     "half_precision": ("differ", "relative error 6."),
-    "right_for_these_values": ("differ", "output is right only for the values that the benchmark uses"),
-    "in_place": ("differ", "the head changes argument 1, and the base does not"),
-    "draws": ("not compared", "two calls of the base differ"),
+    "right_for_these_values": ("differ", "output is right only for the benchmark's own inputs"),
+    "in_place": ("differ", "the head changes argument 1, but the base does not"),
+    "draws": ("not compared", "two calls of the base with equal inputs differ"),
     "unseeded": ("not compared", "the inputs differ: argument 1 has other values"),
     "returns_nothing": ("not compared", "the call returns nothing and changes no argument"),
     "one_round": ("not compared", "benchmark.pedantic asks for one round"),

@@ -72,7 +72,7 @@ def test_what_is_no_run_file_is_refused_with_place_and_reason(tmp_path, text, me
     [
         ("environment", {"cpu": "x"}, "damaged: gnnbench.environment: object missing required field"),
         ("environment", {**codec.encode(ENVIRONMENT), "python": 3}, "damaged: gnnbench.environment.python"),
-        ("fullname", None, "damaged, or not a run file of pytest-benchmark: no 'fullname'"),
+        ("fullname", None, "damaged, or not a run file of pytest-benchmark: missing key 'fullname'"),
         (
             "measurement",
             {"processes": [{"blocks_ns": [[-1]]}]},

@@ -49,7 +49,7 @@ def run(good: str, bad: str, plan: Plan, watcher: Listener) -> BisectedOutputs:
         ready = preparer(history, plan, watcher, stack)
 
         def compare(position: int, names: Sequence[str] | None = None) -> Mapping[str, Agreement]:
-            watcher.say(f"comparing the outputs of {history.candidates[position].name}")
+            watcher.say(f"comparing outputs of GOOD and {history.candidates[position].name}")
             sides = ready(0), ready(position)
             rows = affected.run(*sides, replace(plan, only=names), watcher).benchmarks
             equal, unknown = Agreement("equal"), not_compared("the benchmark was not inspected")

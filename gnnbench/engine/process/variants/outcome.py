@@ -60,7 +60,7 @@ def skips(reasons: Iterable[str], verb: str = "skipped") -> list[str]:
 def several_calls(names: Iterable[str]) -> list[str]:
     """Return a line on tests that time several calls; a name may occur several times."""
     tests = list(dict.fromkeys(names))
-    advice = "of several benchmarks in one test only the first counts; give each a test of its own"
+    advice = "only the first benchmark of a test counts; give each benchmark a test of its own"
     return [f"{advice}: {units.listed(tests, _MOST_TESTS)}"] if tests else []
 
 
