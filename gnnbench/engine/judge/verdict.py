@@ -124,7 +124,7 @@ class Judgement:
 
 
 SAME_CODE = Judgement("same", "runs the same code", same_code=True)
-SAME_WORK = Judgement("same", "as many operators, copies, kernels, library calls and Python calls")
+SAME_WORK = Judgement("same", "equal numbers of operators, copies, kernels, library calls and Python calls")
 """The judgement on the host if its counts are equal on both sides."""
 SAME_KERNELS = Judgement("same", "launches the same kernels on the same values")
 """The judgement on the GPU's own time if the kernels are equal on both sides."""
@@ -164,7 +164,7 @@ def require_confirmation(judgement: Judgement, processes: int) -> Judgement:
     `processes`: number of new processes that timed it again. Two of them must count, or the only one.
     """
     if judgement.verdict == "slower" and judgement.head_processes < 1 + min(processes, 2):
-        reason = "too few processes without contention confirmed it"
+        reason = "too few new processes without CPU contention confirmed it"
         return replace(judgement, verdict="undecided", reason=reason)
     return judgement
 

@@ -60,14 +60,14 @@ class _Histogram:
         timed, drawn = (sum(len(rows) for _, rows in listed) for listed in (self._groups, groups))
         if timed > drawn:
             count = units.count(timed - drawn, "benchmark")
-            terminal.say(terminalreporter, f"not drawn, because the test failed: {count}")
+            terminal.say(terminalreporter, f"not drawn, because their tests failed: {count}")
         elif not timed and not self._config.option.collectonly:
             terminal.say(terminalreporter, "--benchmark-histogram: no benchmark was timed")
         try:
             if groups:
                 self._draw(terminalreporter, groups)
         except UsageError as error:
-            line = f"failed: --benchmark-histogram: {error}; give the beginning of another path"
+            line = f"failed: --benchmark-histogram: {error}; give another prefix"
             terminal.say(terminalreporter, line, red=True)
             session = terminalreporter._session  # noqa: SLF001
             if session and session.exitstatus == pytest.ExitCode.OK:

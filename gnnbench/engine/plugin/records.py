@@ -29,9 +29,9 @@ def find(config: pytest.Config) -> tuple[Record | None, Note | None]:
         return record, None
     text = f"there are no timings of this machine ({environment.name(machine)}) in {baseline.FOLDER}"
     if record:
-        text += f"; the most similar, {record.environment}, differs in {runs.describe_fields(fields)}"
+        text += f"; the most similar record, {record.environment}, differs in {runs.describe_fields(fields)}"
     return None, Note(
-        f"{text}; compare with a commit, as in {A_COMMIT}, or record them", how_to_record(config)
+        f"{text}; compare with a commit, as in {A_COMMIT}, or record timings", how_to_record(config)
     )
 
 

@@ -141,7 +141,7 @@ def test_verdicts_whatever_goes_wrong_and_each_step_is_told_before_it_begins(ab,
     )
     crashed, cost = watcher.said
     assert "test_crashes: head: ended" in crashed, "inspected; alone it ends again, and is not timed"
-    assert cost.startswith("a pair takes at least ")
+    assert cost.startswith("a process pair takes at least ")
     assert " for 7 benchmarks: the budget allows about " in cost
 
     assert watcher.steps[0] == ("starting both sides, and collecting tests", 120.0)
@@ -303,7 +303,7 @@ def test_a_set_up_that_takes_longer_than_all_the_time_is_no_failure(sides, watch
     decisions = {row.fullname.partition("::")[2]: row.judgement for row in found.rows}
     assert decisions["test_endless"].verdict == "undecided"
     assert "budget" in decisions["test_endless"].reason
-    assert all(text.startswith("a pair takes at least") for text in watcher.said)
+    assert all(text.startswith("a process pair takes at least") for text in watcher.said)
 
 
 def test_a_pair_that_starts_when_the_time_ends_is_not_restarted(sides, watcher, tmp_path):

@@ -143,4 +143,4 @@ def test_doctests_and_other_kinds_of_items_are_off(collect, folder):
     }
     collect("--doctest-modules --doctest-glob=*.md", files)
     lines = fresh.run([".", "README.md"], folder / "out.json", folder, 1, Listener())
-    assert lines == ["pytest's options overridden: --doctest-modules, --doctest-glob"]
+    assert lines == ["overridden options: --doctest-modules, --doctest-glob"]

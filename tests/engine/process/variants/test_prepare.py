@@ -33,7 +33,7 @@ def test_the_folder_is_the_caller_s_and_src_comes_first(repository, prepare):
         first, second = made.trees
         assert first == second / "src"
         assert second.parts[-2:] == ("a b", "ü")
-    prepare.fails("git:v1", inner, "git:v1 has no folder a b/ü: start in a folder that the commit has")
+    prepare.fails("git:v1", inner, "git:v1 has no folder a b/ü: run gnnbench in a folder that the commit has")
     with prepare("path:'a b/ü'", repository) as made:
         assert made.trees == (inner / "src", inner)
 
