@@ -107,8 +107,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "operations",
         nargs="*",
         metavar="OPERATION",
-        help="show all calls of an operation, their limits, and why a platform has none; also the "
-        "beginning of several names (spmm)",
+        help="show the calls of an operation, or of all whose names begin with it (spmm), their "
+        "limits, and why a platform has none",
     )
 
 

@@ -59,7 +59,7 @@ class Reason(Enum):
     """Why a benchmark has its verdict. Code tests the member; users see its text."""
 
     EXCLUDES_ONE = "the simultaneous {family_level} interval excludes 1"
-    WITHIN_EFFECT = "the per-benchmark {own_level} interval lies within {effect}"
+    WITHIN_EFFECT = "the per-benchmark {own_level} interval lies within {effect} of 1"
     SMALL_CHANGE = "a significant change, but smaller than {effect}"
     WIDE_INTERVAL = "the interval is too wide"
     TOO_FEW_BLOCKS = "too few measurements for an interval"

@@ -32,7 +32,7 @@ def new_verdicts(decisions: Mapping[str, Decision], printed: set[str]) -> list[s
     printed.clear()  # so that the next comparison prints its own verdicts
     printed.update(decided)
     lines = [
-        " ".join([f"{decision.judgement.verdict} by time", *filter(None, figures(decision)), name])
+        " ".join([f"{decision.judgement.verdict} (by time)", *filter(None, figures(decision)), name])
         for name, decision in new.items()
         if not decision.judgement.same_code
     ]
@@ -78,11 +78,11 @@ def _results(row: Compared) -> Shown | None:
 
 _VERDICTS = (
     "slower or faster if the simultaneous interval excludes 1 and the change is at least {effect}; same if "
-    "the per-benchmark {level} interval lies within {effect}; incomparable if the sides cannot be "
+    "the per-benchmark {level} interval lies within {effect} of 1; incomparable if the sides cannot be "
     "compared; otherwise undecided"
 )
 _MDE = "minimum detectable effect of an undecided benchmark (power 90%)"
-_MEMORY = "change of the peak excluding inputs, if the peaks of a call differ by at least 1% and 64 KiB"
+_MEMORY = "change of the peak, excluding inputs; empty if it is below 1% or 64 KiB"
 COLUMNS = (
     Column("time", "time", lambda row: row.seconds, meaning="one call in the head"),
     Column("ratio", "ratio", _ratio, meaning="the head's time divided by the base's"),

@@ -42,8 +42,8 @@ FAMILIES = {
 
 
 FORMS = (
-    "NAME, NAME:synthetic, NAME:synthetic@FRACTION, rmat:SCALE, uniform:SCALE, hub:SCALE, each also with "
-    "@EDGES of a node, molecules:SCALE, or the path of a .mtx file"
+    "NAME, NAME:synthetic, NAME:synthetic@FRACTION, rmat:SCALE, uniform:SCALE, hub:SCALE (these three also "
+    "with @EDGES per node), molecules:SCALE, or the path of a .mtx file"
 )
 """The forms that `DatasetName.parse` accepts, for help texts."""
 
@@ -96,7 +96,7 @@ class DatasetName:
         if stand_in.is_crowded or any(part < 1 <= whole for part, whole in split):
             raise UsageError(
                 f"dataset '{text}': {stand_in.nodes} nodes are too few for {stand_in.pairs} edges "
-                "and a split; give a larger fraction"
+                "or for a train/val/test split; give a larger fraction"
             )
         return stand_in
 
@@ -110,7 +110,7 @@ class DatasetName:
                 f"{row.scales[-1]}, such as {family}:14 for 2**14 {row.unit}"
             )
         scale = int(number)
-        expected = f"the edges of a node, above 0 and at most {MOST_EDGES}, such as rmat:14@4"
+        expected = f"the number of edges per node, above 0 and at most {MOST_EDGES}, such as rmat:14@4"
         per_node = _number(text, edges, MOST_EDGES, expected) if at else row.edges
         suffix = f"@{per_node:g}" if per_node != row.edges else ""
         name = f"{family}:{scale}{suffix}"

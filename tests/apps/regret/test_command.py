@@ -129,7 +129,7 @@ def test_maps_of_a_saved_result(tmp_path, call):
         ("--skew molecules", "unknown skew 'molecules'"),
         ("--degree 0", "degree '0' must be a whole number"),
         ("--degree 2,x", "degree 'x' must be a whole number"),
-        ("--degree 2048", "must be the edges of a node, above 0 and at most 1023"),
+        ("--degree 2048", "must be the number of edges per node, above 0 and at most 1023"),
         ("--degree ²", "must be a whole number"),
         ("--scale 31", "the scale must be a whole number from 4 to 30"),
         ("--threads 99999", "threads '99999' must be a whole number of at most 4 digits"),

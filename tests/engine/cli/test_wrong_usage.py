@@ -54,7 +54,7 @@ def folder(tmp_path_factory):
         ("compare --by platform run-0.json -- run-1.json", "within one run: name its files without --"),
         ("compare --by platform run-0.json run-0.json", "is named twice"),
         ("compare --by platform run-0.json run-2.json", "not from the same run as"),
-        ("report bad.json -o x", "bad.json: version None of the format"),
+        ("report bad.json -o x", "bad.json: format version None"),
         ("comment run-0.json", "not a result of gnnbench ab or compare: it is a run file"),
         ("comment ab.json -o /proc/x/y.md", "/proc/x/y.md cannot be written"),
         ("comment ab.json --pull-request 7", "no repository: give --repository OWNER/NAME"),

@@ -96,7 +96,7 @@ def test_a_rule_sets_the_effect_of_single_benchmarks_and_so_when_each_is_decided
     decisions = one.decisions()
     assert decisions["b2"].judgement.verdict == "slower"
     assert decisions["b3"].judgement.verdict == "same"
-    assert decisions["b3"].judgement.reason == "the per-benchmark 95% interval lies within 10%"
+    assert decisions["b3"].judgement.reason == "the per-benchmark 95% interval lies within 10% of 1"
     assert decisions["b6"].counts.pairs < np.mean(
         [decisions[name].counts.pairs for name in ("b4", "b5", "b7")]
     )

@@ -51,13 +51,13 @@ def test_files_of_pytest_benchmark_alone_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "not JSON, or cut off"),
-        (b"\xff\xfe\x00", "not JSON, or cut off"),
+        ("", "not valid JSON, or truncated"),
+        (b"\xff\xfe\x00", "not valid JSON, or truncated"),
         ("[]", "it has no list of benchmarks"),
         ('{"command": "ab", "benchmarks": []}', "the output of gnnbench ab, not a run file"),
-        ('{"benchmarks": [], "gnnbench": {"version": 99}}', "version 99 of the format"),
+        ('{"benchmarks": [], "gnnbench": {"version": 99}}', "format version 99"),
         ('{"context": {}, "benchmarks": [{"name": "BM_sum", "real_time": 1.2}]}', "it has no `version`"),
-        ('{"version": "1.0", "benchmarks": [{"runs": [{"values": [0.1]}]}]}', "no 'fullname'"),
+        ('{"version": "1.0", "benchmarks": [{"runs": [{"values": [0.1]}]}]}', "missing key 'fullname'"),
         ('{"version": "1.0", "benchmarks": [1, null]}', "a field has the wrong type"),
         ('{"benchmarks": [{"fullname": "a", "stats": {"median": 1.0}}]}', "it has no `version`"),
         ('{"version": 3, "benchmarks": []}', "it has no `version`"),

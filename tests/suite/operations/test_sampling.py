@@ -162,7 +162,7 @@ def without(h, node):
             "drawn twice",
             lambda h: Hop(*(torch.cat((part[:1], part[:1], part[2:])) for part in h[:3]), h.expanded),
         ),
-        ("1 neighbours of node 7, not 2; 1 nodes have a wrong number", lambda h: without(h, 7)),
+        ("1 neighbours of node 7, not 2; 1 nodes have a wrong number of them", lambda h: without(h, 7)),
         ("2 neighbours of node 7, not 0", lambda h: h._replace(expanded=h.expanded[h.expanded != 7])),
     ],
 )
