@@ -41,7 +41,7 @@ def document(regrets: Regrets, older: Regrets | None = None) -> Document:
         ]
     if crossovers.rows:
         notes.append(
-            "line: points that differ only in degree or in width; at and interval (99%): in the first line"
+            "line: points that differ only in degree or in width; at, interval (99%): for the first line"
         )
     notes += [*_calls(regrets, (all_ways, same_structure)), *_left_out(regrets.points)]
     return [*(block for block in blocks if not isinstance(block, Table) or block.rows), *map(Note, notes)]
@@ -168,6 +168,6 @@ def _left_out(points: Iterable[Point]) -> list[str]:
     for (name, reason), count in counts.items():
         ways.setdefault((reason, count), []).append(name)
     return [
-        f"{', '.join(names)} not timed at {units.count(count, 'point')}: {reason}"
+        f"not timed at {units.count(count, 'point')}: {', '.join(names)} ({reason})"
         for (reason, count), names in ways.items()
     ]

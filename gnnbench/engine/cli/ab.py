@@ -28,7 +28,7 @@ _OPTIONS = (
         "afterwards count the instructions of a call on both sides, if their code differs"
     ),
     Option("plant", "P", None, *FRACTION, one_run=True).described(
-        "slow each timed round of HEAD down by this fraction, as a test of gnnbench: ab . . --plant 5%"
+        "slow down each timed round of HEAD by this fraction, as a self-test: gnnbench ab . . --plant 5%"
     ),
     *common.PROCESSES,
 )

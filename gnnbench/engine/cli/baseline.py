@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "run a suite in new processes and save the timings: record [-- PYTEST ARGS]"
     record = commands.add_parser("record", help=text, description=text)
     _PROCESSES.declare(record.add_argument)
-    record.add_argument("--reason", default="", metavar="TEXT", help="text to save in the record")
+    record.add_argument("--reason", default="", metavar="TEXT", help="why the record is made")
     text = "show the newest record: environment, commit, reason, times"
     show = commands.add_parser("show", help=text, description=text)
     show.add_argument("--environment", metavar="NAME", help="show a record of this environment only.")

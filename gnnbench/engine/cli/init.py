@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where the workflow gets gnnbench: OWNER/NAME@REF on GitHub, or the folder of a clone on a "
         "self-hosted runner",
     )
-    parser.add_argument("-v", "--verbose", action="store_true", help="list all operations without benchmark")
+    parser.add_argument("-v", "--verbose", action="store_true", help="list operations without a benchmark")
     parser.add_argument("--yes", action="store_true", help="write without asking")
 
 
@@ -149,7 +149,7 @@ def _show(plan: "Adoption") -> None:
 
 def _is_confirmed(count: int) -> bool:
     if not sys.stdin.isatty():
-        raise UsageError("nothing was written: stdin is no terminal; give --yes to write without asking")
+        raise UsageError("nothing was written: stdin is not a terminal; give --yes to write without asking")
     print(f"write {units.count(count, 'file')}? [Y/n] ", end="", flush=True)
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 

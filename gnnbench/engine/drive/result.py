@@ -109,7 +109,7 @@ class Result:
 
     def all_notes(self) -> tuple[str, ...]:
         """Return the notes, including those on benchmarks left out and on the power of the comparison."""
-        part = f"only some of the benchmarks: shard {self.shard}" if self.shard else ""
+        part = f"not all benchmarks were timed: shard {self.shard}" if self.shard else ""
         end = "interrupted: benchmarks without a verdict by then are undecided" if self.interrupted else ""
         return tuple(filter(None, (part, end, *self.first_notes(), self.power())))
 

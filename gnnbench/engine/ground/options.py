@@ -167,7 +167,7 @@ class Options(Values):
 
     device: str = described(
         Option("device", "NAME", "auto", devices.resolve, of_machine=True, passed_on=True),
-        "cpu; cuda: the first GPU of CUDA_VISIBLE_DEVICES; auto: a GPU if there is one. Default: auto.",
+        "cpu; cuda: the first GPU of CUDA_VISIBLE_DEVICES; auto: a GPU, or else the CPU. Default: auto.",
     )
     precision: float = described(
         Option("precision", "P", "2%", *FRACTION),

@@ -148,7 +148,7 @@ def check_pytest_benchmark() -> None:
 
 def whole_call_reason(reason: str) -> str:
     """Return why a benchmark with the marker `whole_call` has no counters and no fingerprint."""
-    return f"each call is timed as a whole: {reason}"
+    return f"each call is timed as a whole ({reason})"
 
 
 def _is_valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_options: Any) -> bool:

@@ -13,7 +13,7 @@ from ..store.run_file import Benchmark
 from .document import Shown
 from .names import abridge, merge_notes
 
-NO_INTERVAL = "no interval ('?'): too few measurements; raise --benchmark-max-time or --gnn-time"
+NO_INTERVAL = "no interval ('?'), as there are too few measurements: raise --benchmark-max-time or --gnn-time"
 _DISTURBED = f"other programs used more than {CONTENDED:.0%} of the CPU time: stop them and run again"
 _IN_PLACE = "inputs are not copied between blocks, so another run may differ by more than the interval"
 _ACTIONABLE = (_DISTURBED, NO_INTERVAL)

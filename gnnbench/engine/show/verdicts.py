@@ -78,8 +78,8 @@ def _results(row: Compared) -> Shown | None:
 
 _VERDICTS = (
     "slower or faster if the simultaneous interval excludes 1 and the change is at least {effect}; same if "
-    "the per-benchmark {level} interval lies within {effect} of 1; incomparable if the sides cannot be "
-    "compared; otherwise undecided"
+    "the per-benchmark {level} interval differs from 1 by less than {effect}; incomparable if the sides "
+    "cannot be compared; otherwise undecided"
 )
 _MDE = "minimum detectable effect of an undecided benchmark (power 90%)"
 _MEMORY = "change of the peak, excluding inputs; empty if it is below 1% or 64 KiB"

@@ -129,7 +129,7 @@ def test_a_repository_without_benchmarks_gets_one_that_runs(tmp_path, run, monke
         "benchmarks/test_operations.py",
         "gnnbench.toml",
     ]
-    assert "\npytest without arguments runs benchmarks too: " in found.stdout
+    assert "\npytest without arguments also runs benchmarks: " in found.stdout
     assert "\nstill to do: in .github/workflows/benchmarks.yml, replace OWNER/gnnbench" in found.stdout
     ran = runs.run("benchmarks", "-v", "--benchmark-disable", cwd=tmp_path)
     assert "test_operations.py::test_scaled PASSED" in ran.stdout

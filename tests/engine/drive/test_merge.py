@@ -109,9 +109,9 @@ def test_files_that_are_no_shards_are_joined_if_they_share_nothing(tmp_path):
         ((ab(1, 2), ab(2, 2, here=replace(ENVIRONMENT, threads=8))), "differ in threads 2 vs 8"),
         ((part(1, 2), part(2, 2, commit="b" * 40)), f"differ in commit {'a' * 40} vs {'b' * 40}"),
         ((part(1, 3), part(2, 3)), "the shards are 1/3, 2/3: give one file for each from 1/3 to 3/3"),
-        ((ab(1), ab(3)), "of one run: 1/3, 3/3;"),
-        ((part(1, 2), part(2, 3)), "of one run: 1/2, 2/3;"),
-        ((part(1, 2), content(entry("x"))), "of one run: 1/2, no shard;"),
+        ((ab(1), ab(3)), "the shards are 1/3, 3/3:"),
+        ((part(1, 2), part(2, 3)), "the shards are 1/2, 2/3:"),
+        ((part(1, 2), content(entry("x"))), "the shards are 1/2, no shard:"),
         ((content(entry("a")), content(entry("a"))), "both contain test_a.py::a"),
         ((part(1, 2), ab(2, 2)), "differ in format: a run file and a result of gnnbench ab"),
         (

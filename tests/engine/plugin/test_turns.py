@@ -88,7 +88,7 @@ def test_a_slowdown_is_found_in_turns_and_lines_fit_a_terminal_with_the_command_
     assert found["test_first"]["ratio"] == pytest.approx(2, rel=0.02)
     assert found["test_second"]["same_code"]
     text = " ".join(result.stdout.split())
-    assert " and 1 changed file" in text.partition("gnnbench: since record 0001: this project ")[2]
+    assert " and 1 changed file" in text.partition("gnnbench: changed since record 0001: this project ")[2]
     assert "timing 1 benchmark in turns with record 0001, for at most 200 s" in text
     assert "timing again" not in text
 

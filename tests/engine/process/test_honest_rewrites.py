@@ -263,7 +263,7 @@ def test_what_is_kept_of_indices_is_fast_only_when_repeated(tmp_path, of, key):
     def inputs():
         return of(np.random.default_rng(0).integers(9, size=(2, 30)))
 
-    assert rewritten(tmp_path, degree, keeps, inputs).reason.endswith("of an earlier call with others")
+    assert rewritten(tmp_path, degree, keeps, inputs).reason.endswith("of an earlier call with other inputs")
     kept.clear()
     assert rewritten(tmp_path, degree, keeps, inputs, level=NONE_NEW).only_repeated
     kept.clear()

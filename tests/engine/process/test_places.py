@@ -227,7 +227,7 @@ def test_data_of_the_suite_that_differ_are_incomparable(how, project):
     project.package(".", SLOW)
     found = project.affected()
     assert found["test_total"] == "unknown"
-    assert "base: the benchmark uses bench/data.json of the working tree" in project.why("test_total")
+    assert "base: the benchmark uses the working tree's bench/data.json" in project.why("test_total")
     assert project.affected() == found, "a refused run keeps nothing"
 
 

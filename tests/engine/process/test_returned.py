@@ -21,7 +21,7 @@ EXPECTED = {
     "unseeded": ("not compared", "the inputs differ: argument 1 has other values"),
     "returns_nothing": ("not compared", "the call returns nothing and changes no argument"),
     "one_round": ("not compared", "benchmark.pedantic asks for one round"),
-    "whole_call": ("not compared", "each call is timed as a whole: it may start threads"),
+    "whole_call": ("not compared", "each call is timed as a whole (it may start threads)"),
     "set_up": ("close", ""),
     "fixed_inputs": ("equal", ""),
     "kept_by_content": ("equal", ""),

@@ -202,7 +202,7 @@ def test_which_are_benchmarks_whatever_their_names(suite):
     (answer,) = suite.run("test_no_benchmark")
     assert (answer["held"], answer["failure"], answer["fixture"]) == (False, None, "")
     (line,) = suite.collected["excluded"]
-    assert line.startswith("not timed, as they are marked as benchmarks")
+    assert line.startswith("marked as benchmarks, but not timed, ")
     (answer,) = suite.run("TestForeign::test_of_another_plugin")
     assert answer["fixture"] == "its fixture `benchmark` comes from test_suite.py"
     odd = [name for name in declared if "odd" in name]

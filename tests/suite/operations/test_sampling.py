@@ -182,7 +182,7 @@ def with_unused(nodes):
 @pytest.mark.parametrize(
     ("message", "change"),
     [
-        ("two numbers", lambda o: (torch.cat((o[0], o[0][:1])), *o[1:])),
+        ("numbered twice", lambda o: (torch.cat((o[0], o[0][:1])), *o[1:])),
         ("neither a seed nor", lambda o: (with_unused(o[0]), *o[1:])),
         ("wrong draw", lambda o: (o[0], o[1], o[2].clamp(max=1), o[3])),
     ],

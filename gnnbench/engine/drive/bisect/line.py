@@ -89,7 +89,7 @@ def line(good: str, bad: str, root: Path) -> Line:
     common = [part for part in parts[0] if part in parts[1]]
     differing = [[part for part in words if part not in common] for words in parts]
     if [len(words) for words in differing] != [1, 1]:
-        raise UsageError(f"GOOD and BAD must differ in one part: {good!r} and {bad!r} do not: {_FORM}")
+        raise UsageError(f"GOOD and BAD must differ in one part, but {good!r} and {bad!r} do not: {_FORM}")
     (old,), (new,) = differing
     for text in (good, bad):
         variant.parse(text).check(root)

@@ -125,7 +125,7 @@ class Excluded:
 def _only_marked(items: Iterable[pytest.Item]) -> list[str]:
     """Return a line on tests that are marked as benchmarks but do not request the fixture `benchmark`."""
     marked = [item for item in items if not declares(item) and any(map(item.get_closest_marker, _MARKERS))]
-    reason = "not timed, as they are marked as benchmarks, but do not use the fixture `benchmark`"
+    reason = "marked as benchmarks, but not timed, as they do not use the fixture `benchmark`"
     return [f"{reason}: {units.count(len(marked), 'test')}"] if marked else []
 
 
