@@ -42,7 +42,7 @@ class Writer(ABC):
 
 
 class Listener:
-    """Receives the progress of a long operation and ignores it; `show/progress.py` has one that shows it."""
+    """Receives the progress of a long operation and ignores it. `show.progress.Progress` shows it instead."""
 
     def say(self, text: str) -> None:
         """Receive a note, or a problem from which the run recovered."""

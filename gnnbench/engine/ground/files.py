@@ -26,7 +26,7 @@ def cache_folder() -> Path:
 
 
 def above(folder: Path) -> list[Path]:
-    """Return a folder and its parents up to the top of its repository; without a repository, the folder."""
+    """Return a folder and its parents up to the top of its repository; without one, only the folder."""
     folder = folder.resolve()
     folders = [folder, *folder.parents]
     index = next((number for number, parent in enumerate(folders) if (parent / ".git").exists()), 0)
@@ -66,7 +66,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def save(path: Path, content: str | bytes, read: Iterable[Path] = ()) -> None:
-    """Write a file that a user named; `read` are input files. A device or a pipe is not replaced."""
+    """Write a file that a user named, unless it is one of the inputs, `read`; never replace a pipe."""
     _check_is_no_input(path, read)
     try:
         if path.exists() and not path.is_file():
@@ -123,7 +123,7 @@ def writing(cache: Path) -> Iterator[None]:
 
 @contextmanager
 def hold(lock: Path, cache: Path) -> Iterator[None]:
-    """Wait for a lock file and hold it. It must not be in a folder that may be removed."""
+    """Wait for a lock file, and hold it while the context lasts. Its folder must never be removed."""
     with ExitStack() as stack:
         with writing(cache):
             lock.parent.mkdir(parents=True, exist_ok=True)
@@ -149,7 +149,7 @@ def locked(path: Path, how: int) -> Iterator[None]:
 
 @contextmanager
 def temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
-    """Make a locked folder while the context lasts, and remove the folders of killed runs.
+    """Yield a locked folder that exists while the context lasts; also remove the folders of killed runs.
 
     Unlike a process id, a lock is unambiguous across containers and machines.
     """
@@ -170,7 +170,7 @@ def temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """Make a locked folder in the temporary folder."""
+    """Yield a locked folder, in the system's temporary folder, that exists while the context lasts."""
     parent = Path(tempfile.gettempdir())
     try:
         with temporary_folder(parent, _SCRATCH) as folder:

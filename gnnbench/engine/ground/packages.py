@@ -21,7 +21,7 @@ INSTALL = {
     "dgl": "pip install 'gnnbench[dgl]'",
     **dict.fromkeys(PAGES, "pip install 'gnnbench[report]'"),
 }
-"""Install command by package, unless that is `pip install PACKAGE`."""
+"""Install commands by package, where they are not `pip install PACKAGE`."""
 
 _INSTALL_FOR_CUDA = {"dgl": "its builds for CUDA are at https://www.dgl.ai/pages/start.html"}
 """How to get the CUDA build, by package, if the package index has only the CPU build."""
@@ -73,7 +73,7 @@ def unusable(package: str) -> str | None:
 
 
 def missing_one_of(packages: Sequence[str]) -> str | None:
-    """Return that none of `packages` is installed. Returns None if one is, or there are none."""
+    """Return a message if none of `packages` is installed. Returns None otherwise, and without packages."""
     if not packages or any(map(is_installed, packages)):
         return None
     if len(packages) == 1:

@@ -1,4 +1,4 @@
-"""Times, sizes, fractions and intervals as text, and read from text."""
+"""Writes times, sizes, fractions and intervals as text, and reads some of them from text."""
 
 import math
 import re
