@@ -72,7 +72,7 @@ class Settings:
         return rule and getattr(rule, key)
 
     def without_effects(self) -> "Settings":
-        """Return these settings without the rules' effects, as the command line gives one for all benchmarks."""
+        """Return these settings without the rules' effects, as the command line gives one for all."""
         return replace(self, rules=tuple(replace(rule, effect=None) for rule in self.rules))
 
     def place(self, rule: Rule) -> str:
