@@ -37,11 +37,11 @@ def document(regrets: Regrets, older: Regrets | None = None) -> Document:
     if all_ways.rows:
         notes += [
             "median: over all points of the call; worst: at the point with the largest lower bound",
-            "interval: 99%, simultaneous for all calls and points; d: mean degree; w: width",
+            "interval: 99%, simultaneous for all calls and points; d: mean degree; w: feature width",
         ]
     if crossovers.rows:
         notes.append(
-            "line: points that differ only in degree or in width; at, interval (99%): for the first line"
+            "line: points that vary only in degree or in width; at, interval (99%): on the first line"
         )
     notes += [*_calls(regrets, (all_ways, same_structure)), *_left_out(regrets.points)]
     return [*(block for block in blocks if not isinstance(block, Table) or block.rows), *map(Note, notes)]

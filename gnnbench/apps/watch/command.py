@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
             raise UsageError(reason)
     state = State(options.state)
     if options.what is None and state.watched is None:
-        raise UsageError(f"{options.state} has no results yet: name what to watch: gnnbench watch PACKAGE")
+        raise UsageError(f"{options.state} has no results yet; name what to watch: gnnbench watch PACKAGE")
     new, interrupted = _compare(options, state) if options.what else ([], False)
     for step in new:
         streams.show(texts.step_document(step))

@@ -181,7 +181,7 @@ def _gpu_disturbances(gpu: Gpu) -> Iterator[Diagnosis]:
             f"sudo nvidia-smi -pl {default}",
         )
     if pids:
-        yield _note("GPU load", f"used by process {', '.join(map(str, pids))}", "wait, or stop them")
+        yield _note("GPU load", f"in use by process {', '.join(map(str, pids))}", "wait, or stop them")
     if mode not in (None, pynvml.NVML_COMPUTEMODE_DEFAULT):
         yield _note(
             "compute mode",

@@ -42,7 +42,7 @@ class Axis:
         """Parse `FIELD` or `FIELD=VALUE`."""
         field, equals, base = text.partition("=")
         if not field or (equals and not base):
-            raise UsageError(f"--by '{text}' must be a field, or a field and its base: platform=pyg")
+            raise UsageError(f"--by '{text}' must be a field, or a field and its base, as in platform=pyg")
         return cls(field.replace("-", "_"), base or None)
 
 

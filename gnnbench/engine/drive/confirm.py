@@ -25,7 +25,7 @@ from ..process.variants.collected import Suite
 _QUIT_SECONDS = 20.0
 RECHECK_SECONDS = 0.4
 """How long a pair that checks changes measures each benchmark."""
-_SHARED_RESOURCE = "both sides may use one port or file"
+_SHARED_RESOURCE = "both sides may use the same port or file"
 _UNEXECUTED = "runs none of the compiled functions that differ"
 _COMMANDS = ("inspect", "calibrate")
 """The commands to a worker that call the benchmark, in their usual order."""

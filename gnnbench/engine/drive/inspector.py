@@ -150,7 +150,7 @@ class Inspector:
         inspected = units.count(len(self.trials) - self._remaining, "benchmark")
         return [
             *notes,
-            f"{self._known} of {inspected} compared only by the files that an earlier run saw them use",
+            f"{self._known} of {inspected} were compared by the file hashes that an earlier run saved",
         ]
 
 

@@ -24,7 +24,7 @@ _ACCEPTED = "accepted: "
 _FAILING = ("slower", "undecided", "incomparable")
 """Verdicts that fail a benchmark, some with --strict only."""
 _UNKNOWN = (
-    "not applied, because it is unknown whether the base already has them: {entries}; the result must "
+    "not applied, because the base may already have these entries: {entries}; the result must "
     "name its commits, and this clone must have the commit of the base (git fetch --unshallow)"
 )
 _REMEDY = (
@@ -215,5 +215,5 @@ def _check_commits(path: Path, base: Side, head: Side) -> None:
         if not side.commits:
             json_io.refuse(path, f"the commit of the {name} is unknown", "compare commits of a repository")
     if base.commits == head.commits and not head.dirty:
-        reason = f"both sides are commit {base.commits[0][:_SHORT_COMMIT]}, so no change made it slower"
+        reason = f"both sides are commit {base.commits[0][:_SHORT_COMMIT]}, so no change can be accepted"
         json_io.refuse(path, reason, "compare two commits")

@@ -108,4 +108,4 @@ def contradiction(judgement: Judgement, visits: Sequence[Visit]) -> str | None:
     if shortfall < abs(ratio) / 2 or shortfall < _CONTRADICTING * max(expected, between):
         return None
     apart, together = units.ratio(math.exp(mean)), units.ratio(judgement.ratio)
-    return f"not confirmed: {together} with both sides in one process, but {apart} in a process for each"
+    return f"not confirmed: {together} with both sides in one process, but {apart} with a process for each"

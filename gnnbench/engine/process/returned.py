@@ -36,7 +36,7 @@ HEAD_RAISES = "the head raises "
 """Prefix of a reason."""
 _INPUTS = "the inputs differ: "
 _UNSTEADY = "two calls of the base with equal inputs differ: random numbers, stored state or changing order"
-_VALUES = "other values: random without a seed, or from the time, a file or an earlier benchmark"
+_VALUES = "different values: random without a seed, or from the time, a file or an earlier benchmark"
 _REPEATED = "the head, unlike the base, executes less code if an earlier call had the same inputs"
 _TOO_LONG = "compared with fewer new input values, as more of them make a call over 20 times as slow"
 _ATTRIBUTE = re.compile(r"^output.*\.\w+$| after the calls$")

@@ -176,7 +176,7 @@ def test_a_model_is_run_with_the_shapes_that_its_layers_take(tmp_path):
     assert "benchmark(scaled, values(NODES, FEATURES), values(FEATURES), values(FEATURES))" in written.text
     assert "benchmark(picture, values(NODES, FEATURES), indices(NODES) % FEATURES)" in written.text
     assert "from solvers import first\n" in written.text
-    guessed = "# Guessed from names, check them: x [NODES, FEATURES], w1 [FEATURES, FEATURES], b1 [FEATURES]."
+    guessed = "# Guessed from names; check this: x [NODES, FEATURES], w1 [FEATURES, FEATURES], b1 [FEATURES]."
     assert f"\n{guessed}\ndef test_perceptron(benchmark):\n" in written.text
 
 

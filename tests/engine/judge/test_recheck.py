@@ -33,7 +33,7 @@ def test_a_ratio_is_contradicted_where_two_processes_are_nearer_to_1(
     assert (why is not None) == is_contradicted
     if why:
         assert why.startswith(f"not confirmed: {ratio:.2f}x with both sides in one process, but ")
-        assert why.endswith("x in a process for each")
+        assert why.endswith("x with a process for each")
 
 
 def test_without_pairs_nothing_is_contradicted():

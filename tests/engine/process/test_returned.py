@@ -18,7 +18,7 @@ EXPECTED = {
     "right_for_these_values": ("differ", "output is right only for the benchmark's own inputs"),
     "in_place": ("differ", "the head changes argument 1, but the base does not"),
     "draws": ("not compared", "two calls of the base with equal inputs differ"),
-    "unseeded": ("not compared", "the inputs differ: argument 1 has other values"),
+    "unseeded": ("not compared", "the inputs differ: argument 1 has different values"),
     "returns_nothing": ("not compared", "the call returns nothing and changes no argument"),
     "one_round": ("not compared", "benchmark.pedantic asks for one round"),
     "whole_call": ("not compared", "each call is timed as a whole (it may start threads)"),

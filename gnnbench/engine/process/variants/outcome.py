@@ -18,7 +18,7 @@ _MOST_TESTS = 3
 _SKIPPED = re.compile(r"base and head: |\bskipped: ")
 """Parts of reasons that `skips` removes, as its line already says them."""
 BOTH_SKIP = "skipped on both sides"
-SEVERAL = "it calls several fixtures `benchmark`: give each call a test of its own"
+SEVERAL = "the test uses several fixtures `benchmark`: write a test for each call"
 _ERROR = re.compile(r"\s*[\w.]*(Error|Exception|Exit|Interrupt)\b")
 _PHASES = {"setup": " in set-up", "teardown": " in tear-down"}
 

@@ -103,7 +103,7 @@ def test_packages_that_do_not_go_with_the_side_s_torch_are_hidden(tmp_path):
         write(tmp_path, textwrap.dedent(suite)), *arguments, GNNBENCH_HIDDEN="gone hypothesis"
     ) as worker:
         assert worker.answer(30)["notes"] == [
-            "hidden packages, compiled for the installed torch: gone, hypothesis"
+            "hidden packages (compiled for the installed torch): gone, hypothesis"
         ]
         assert visit(worker, "test_hidden")["rounds"] == 1
 
