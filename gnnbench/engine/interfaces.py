@@ -33,7 +33,7 @@ class Instrument(ABC):
 class Writer(ABC):
     """Writes documents: tables of values, headings and notes, see `show/document.py`.
 
-    A document may quote files from elsewhere. Each writer escapes its texts for its output format.
+    A document may quote files from elsewhere. Each writer escapes the document's texts for its output format.
     """
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""`gnnbench list [OPERATION...]`: lists data sets, platforms and operations, and which are installed."""
+"""`gnnbench list [OPERATION...]`: lists data sets, platforms and operations; says which are installed."""
 
 import argparse
 from collections.abc import Iterator

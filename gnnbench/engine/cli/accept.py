@@ -1,4 +1,4 @@
-"""`gnnbench accept FILE [ID...] --reason TEXT`: writes down that a change is intended."""
+"""`gnnbench accept FILE [ID...] --reason TEXT`: marks a change as intended."""
 
 import argparse
 from pathlib import Path

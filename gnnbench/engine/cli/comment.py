@@ -10,7 +10,7 @@ from ..ground.options import Option
 from .common import declare
 
 _OPTIONS = (
-    Option("title", "TEXT", "").described("title; if an earlier comment has this title, it is updated"),
+    Option("title", "TEXT", "").described("title; an earlier comment with this title is updated"),
     Option("repository", "OWNER/NAME", "").described(
         "repository of the pull request. Default: the environment variable GITHUB_REPOSITORY."
     ),

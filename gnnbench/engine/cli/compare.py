@@ -1,4 +1,4 @@
-"""`gnnbench compare A.json... -- B.json...`: compares saved runs, or with --by the benchmarks of one."""
+"""`gnnbench compare A.json... -- B.json...`: compares saved runs, or with --by the benchmarks of one run."""
 
 import argparse
 from dataclasses import replace

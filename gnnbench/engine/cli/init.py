@@ -143,7 +143,7 @@ def _show(plan: "Adoption") -> None:
         print(f"\n{BENCHMARK}:\n")
         print("".join(f"    {line}".rstrip() + "\n" for line in text.splitlines()))
     for path, text in plan.files.items():
-        added = f": {units.count(len(text.split()), 'line')} added" if path == IGNORED else ""
+        added = f" ({units.count(len(text.split()), 'line')} added)" if path == IGNORED else ""
         streams.say(f"will be written: {path}{added}")
 
 

@@ -1,4 +1,4 @@
-"""`gnnbench report FILE.json`: makes an HTML page of measurements and verdicts, and a slide."""
+"""`gnnbench report FILE.json`: makes an HTML page of measurements and verdicts, and optionally a slide."""
 
 import argparse
 from pathlib import Path

@@ -58,7 +58,7 @@ class CpuUse(NamedTuple):
         return cls(RealTime.process_nanoseconds(), RealTime.thread_nanoseconds(), waits)
 
     def is_one_thread_since(self, before: Self) -> bool:
-        """Return whether only the calling thread has run since `before`, without ever waiting."""
+        """Return whether, since `before`, only the calling thread has run, and it has never waited."""
         process_ns, thread_ns = self.process_ns - before.process_ns, self.thread_ns - before.thread_ns
         most_ns = (1 + _OTHER_THREADS) * thread_ns + _READING_NS
         return self.waits == before.waits and process_ns <= most_ns

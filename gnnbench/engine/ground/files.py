@@ -36,7 +36,7 @@ def above(folder: Path) -> list[Path]:
 def project(folder: Path) -> Path:
     """Return the project of a folder: the folder itself or its nearest parent that has a pyproject.toml.
 
-    setup.py or setup.cfg count, too. Without them, this is the top of the repository, or the folder itself.
+    setup.py or setup.cfg count, too. Without any of them, it is the top of the repository, or the folder.
     """
     folders = above(folder)
     projects = (parent for parent in folders if any((parent / name).is_file() for name in _PACKAGING))
@@ -83,7 +83,7 @@ def _check_is_no_input(path: Path, read: Iterable[Path]) -> None:
 
 
 def check_writable(path: Path, read: Iterable[Path] = ()) -> None:
-    """Check that a file can be written, before measuring what will go into it."""
+    """Check that a file can be written, before anything is measured for it."""
     _check_is_no_input(path, read)
     try:
         if path.is_char_device() or path.is_fifo():
@@ -97,7 +97,7 @@ def check_writable(path: Path, read: Iterable[Path] = ()) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Make a folder, and check that it can be written, before measuring what will go into it."""
+    """Make a folder, and check that it can be written, before anything is measured for it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

@@ -83,7 +83,7 @@ def top(folder: Path) -> Path:
 
 
 def tracked(folder: Path) -> frozenset[str]:
-    """Return the names of the files and folders directly in a folder, as in the commit.
+    """Return the names of the files and folders directly in a folder, according to the commit.
 
     Empty for a package that is installed inside a repository, as git does not track it.
     """

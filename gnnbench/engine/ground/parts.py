@@ -46,7 +46,7 @@ def kind_of(value: Any) -> Kind | None:
 
 
 def kind_or_container(value: Any) -> Kind | None:
-    """Return the same as `kind_of`; also for values whose type is a subclass of a container."""
+    """Return how to read a value's parts, as `kind_of` does, but also for subclasses of containers."""
     kinds = (kind for base, kind in _CONTAINERS.items() if issubclass(type(value), base))
     return kind_of(value) or next(kinds, None)
 
