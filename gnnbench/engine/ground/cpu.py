@@ -17,7 +17,7 @@ from typing import NamedTuple, Self
 import psutil
 
 _OTHER_THREADS, _READING_NS = 0.02, 20_000
-"""How far the CPU times of a process and its only thread may differ, as they are not read at one moment."""
+"""How far the CPU times of a process and its only thread may differ, as they are read one after the other."""
 _TASKS = Path("/proc/self/task")
 
 

@@ -66,7 +66,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def save(path: Path, content: str | bytes, read: Iterable[Path] = ()) -> None:
-    """Write a file that a user named, unless it is one of the inputs, `read`; never replace a pipe."""
+    """Write a file that a user named, or into a device or pipe. Refuse one of the input files, `read`."""
     _check_is_no_input(path, read)
     try:
         if path.exists() and not path.is_file():

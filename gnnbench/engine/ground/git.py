@@ -44,7 +44,7 @@ def why_no_commit(folder: Path) -> str:
 
 
 def refusal(folder: Path) -> str:
-    """Return why git refuses to read the repository of a folder. Empty if it does not, or without one."""
+    """Return why git refuses to read the repository of a folder. Empty if git reads it or finds none."""
     reason = _error_of(folder, "rev-parse", "--git-dir")
     return "" if reason.startswith(_NO_REPOSITORY) else reason
 

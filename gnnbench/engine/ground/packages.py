@@ -73,7 +73,7 @@ def unusable(package: str) -> str | None:
 
 
 def missing_one_of(packages: Sequence[str]) -> str | None:
-    """Return a message if none of `packages` is installed. Returns None otherwise, and without packages."""
+    """Return a message if none of `packages` is installed. Returns None otherwise, or for no packages."""
     if not packages or any(map(is_installed, packages)):
         return None
     if len(packages) == 1:

@@ -27,7 +27,7 @@ class Kind(NamedTuple):
     parts: Callable[[Any], Parts]
     """Everything that may be, or contain, a tensor or an array."""
     rebuild: Callable[[Any, list[Any]], Any] | None = None
-    """Makes a value of the type from new parts, in the order of `parts`. None if only deepcopy can copy."""
+    """Makes a value of the type from new parts, in the order of `parts`. None if only deepcopy can."""
     content: Callable[[Any], Parts] | None = None
     """The parts to compare, if not `parts`. They are equal for equal values, however these are stored."""
     subclasses: bool = True

@@ -58,7 +58,7 @@ class Settings:
     name: str = ""
     """Name of the file."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    """Values of options by key, as in the file. The key of a command has the table of its options."""
+    """Values of options by key, as in the file; a command's name is the key of the table of its options."""
     rules: tuple[Rule, ...] = ()
 
     def rule(self, key: str, name: str) -> Rule | None:
