@@ -80,7 +80,7 @@ def notes(along: Along) -> list[str]:
             "there are no verdicts and no intervals of means: give the files of several processes",
         )
     elif along.processes:
-        few = f"; rows need {_ENOUGH} for a narrow interval" if along.processes < _ENOUGH else ""
+        few = f"; {_ENOUGH} are needed for a narrow interval of a row" if along.processes < _ENOUGH else ""
         lines.append(f"{along.processes} processes of one run{few}")
     lines += pooling_note((row.judgement for row in along.rows), "row")
     lines += [
@@ -94,7 +94,7 @@ def notes(along: Along) -> list[str]:
             along.alone,
             f"a row needs two benchmarks that differ only in {along.field}, one with {base}",
         ),
-        (along.ambiguous, f"each has the same {along.field} and other fields as another benchmark"),
+        (along.ambiguous, f"another benchmark has the same {along.field} and the same other fields"),
     ):
         if count:
             lines.append(f"{units.count(count, 'benchmark')} without a row: {reason}")
