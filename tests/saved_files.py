@@ -52,7 +52,7 @@ def _run(seed: int, version: int = 1, **changes: object) -> dict:
         rows.append(contents.row(benchmark["fullname"], verdict, work=work, memory=MEMORY))
         if number % 3 == 2:
             del ours["fingerprint"]
-            ours["no_fingerprint"] = "whole calls are timed: the call starts a process"
+            ours["no_fingerprint"] = "each call is timed as a whole (the call starts a process)"
             ours["measurement"]["whole_call"] = "the call starts a process"
         if counters := ours.get("counters"):
             peaks = {"allocated_bytes": 2**22, "peak_bytes": version * 2**21, "least_peak_bytes": 2**21}

@@ -46,7 +46,7 @@ REPLACEMENTS = {
     r"(?<=, on `)[^`]+": "CPU",
     r"(\w\.\w+: )[\d.]+ (B|KiB|MiB)$": r"\1SIZE",
     r'^( +)"environment": (null|\{(\n\1 .*)+\n\1\}),?\n': "",
-    r"(?<=^gnnbench: a pair takes at least ).+": "TIME",
+    r"(?<=^gnnbench: a process pair takes at least ).+": "TIME",
     r" +$": "",
 }
 HERE = {r"\b[\w.-]+_[0-9a-f]{8}\b": "ENVIRONMENT"}

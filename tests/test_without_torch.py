@@ -36,7 +36,7 @@ def test_spmm(case, measure):
 """
 
 PIP = "torch is not installed: pip install 'gnnbench[pyg]'"
-KINDS = f"profile kinds except functions need torch: {PIP}"
+KINDS = f"all profile kinds except functions need torch: {PIP}"
 PAGE = "jinja2, altair and vl_convert are not installed: pip install 'gnnbench[report]'"
 
 COMMANDS = {
@@ -65,7 +65,7 @@ LONG = {
     "ab git:HEAD~1 . --total-budget 1 --time-all --plant 5% --strict -- bench": (3, "undecided"),
     "affected git:HEAD~1 . -- bench": (0, "2 run the same code"),
     "bisect git:HEAD~2 git:HEAD -- bench": (0, "GOOD and BAD do not differ"),
-    "bisect git:HEAD~2 git:HEAD --outputs -v -- bench": (0, "no other output of 2 benchmarks"),
+    "bisect git:HEAD~2 git:HEAD --outputs -v -- bench": (0, "no different output in 2 benchmarks"),
     "watch git:HEAD --state s --since HEAD~2 --until HEAD~1 --clone . -- bench": (0, "2 same code"),
     "init --yes": (0, "to run the benchmarks: python -m pytest bench/test_words.py"),
 }
@@ -159,7 +159,7 @@ def test_a_page_needs_no_torch(folder, sites):
     ("words", "code", "said"),
     [
         ("gnnbench baseline show", 0, "b0"),
-        ("gnnbench profile order --with phases -- bench", 3, f"does not import: {BROKEN}"),
+        ("gnnbench profile order --with phases -- bench", 3, f"cannot be imported: {BROKEN}"),
     ],
 )
 def test_a_broken_torch_is_as_none_and_its_error_is_said(folder, sites, words, code, said):

@@ -1,4 +1,4 @@
-"""Measures and compares the benchmarks of any pytest-benchmark suite; it knows no graph."""
+"""Measures and compares the benchmarks of any pytest-benchmark suite; it knows nothing about graphs."""
 
 PUBLIC = {
     "cli": "common streams",

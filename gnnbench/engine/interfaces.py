@@ -33,7 +33,7 @@ class Instrument(ABC):
 class Writer(ABC):
     """Writes documents: tables of values, headings and notes, see `show/document.py`.
 
-    A document may quote files from elsewhere. Each writer escapes its texts for its output format.
+    A document may quote files from elsewhere. Each writer escapes the document's texts for its output format.
     """
 
     @abstractmethod
@@ -42,7 +42,7 @@ class Writer(ABC):
 
 
 class Listener:
-    """Receives the progress of a long operation and ignores it; `show/progress.py` has one that shows it."""
+    """Receives the progress of a long operation and ignores it. `show.progress.Progress` shows it instead."""
 
     def say(self, text: str) -> None:
         """Receive a note, or a problem from which the run recovered."""

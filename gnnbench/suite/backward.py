@@ -33,8 +33,8 @@ def with_backward(
     differentiable_parts = differentiated(module, output)
     if not differentiable_parts:
         raise MismatchError(
-            "no part of the output needs a gradient: there is no backward pass to time; leave it out with "
-            "directions=['forward'] in the marker"
+            "no part of the output requires a gradient, so no backward pass can be timed: pass "
+            "directions=['forward'] to the marker"
         )
     gradients = tuple(gradient_for(values, entries) for entries, values in differentiable_parts.values())
     tensors = _tensors(output) if several else [module.values(output)]

@@ -61,7 +61,7 @@ def graphs(operations: Sequence[Operation]) -> tuple[str, ...]:
     names = {operation.graphs: operation.name for operation in operations}
     if len(names) > 1:
         first, second, *_ = names.values()
-        raise UsageError(f"operations '{first}' and '{second}' have different graphs: divide the benchmark")
+        raise UsageError(f"operations '{first}' and '{second}' use different graphs: split the benchmark")
     return next(iter(names), ())
 
 

@@ -19,7 +19,7 @@ def examine(data_root: Path | None) -> Iterator[Diagnosis]:
     if not devices.why_no_cuda():
         yield from _built_without_cuda()
     if data_root is None:
-        detail = "no folder of real data sets is set"
+        detail = "no folder with real data sets is set"
         remedy = "set GNNBENCH_DATA to the folder; without it, synthetic stand-ins are used"
         yield Diagnosis("data", "note", detail, remedy)
     else:

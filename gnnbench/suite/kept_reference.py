@@ -53,7 +53,7 @@ class Expected:
                 gradient = gradient_for(values, entries)  # noqa: PLW2901
             grad_outputs.append(gradient)
         if len(outputs) < len(upstreams) or not all(tensor.requires_grad for tensor in outputs):
-            raise UncomparableError("the output needs no gradient, but the kernel's output does")
+            raise UncomparableError("its output requires no gradient, but the kernel's output does")
         leaves = [tensor for tensor in floats(self.arguments) if tensor.requires_grad]
         gradients = torch.autograd.grad(outputs, leaves, grad_outputs, materialize_grads=True)
         # Detaching the outputs frees the memory that the backward pass needed.

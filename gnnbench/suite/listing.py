@@ -1,4 +1,4 @@
-"""`gnnbench list [OPERATION...]`: lists data sets, platforms and operations, and which are installed."""
+"""`gnnbench list [OPERATION...]`: lists data sets, platforms and operations; says which are installed."""
 
 import argparse
 from collections.abc import Iterator
@@ -28,13 +28,13 @@ _DATA_SET_COLUMNS = (
 )
 _DATA_SETS = (
     "planetoid: Yang et al. 2016, through PyG's Planetoid; ogb: Hu et al. 2020, through ogb's readers; "
-    "entities: Ristoski et al. 2016. aifb has 90 relations, ogbn-mag-hetero four types of nodes and 7 "
-    "relations: there are synthetic stand-ins of both. "
-    "NAME:synthetic is a data set's synthetic stand-in, NAME:synthetic@0.1 one of a tenth of its size; "
-    "rmat:SCALE and uniform:SCALE are random graphs with 2**SCALE nodes, hub:SCALE one with a node that has "
-    "a tenth of the edges (rmat:14@4: 4 edges for each node), molecules:SCALE 2**SCALE molecules as in ZINC; "
-    "a path that ends in .mtx is a Matrix Market file. "
-    "The number of edges is as published: Planetoid counts both directions, the others one."
+    "entities: Ristoski et al. 2016. aifb has 90 relations, and ogbn-mag-hetero has 4 types of nodes and 7 "
+    "relations; both have synthetic stand-ins. "
+    "NAME:synthetic is a data set's synthetic stand-in, and NAME:synthetic@0.1 one of a tenth of its size. "
+    "rmat:SCALE and uniform:SCALE are random graphs with 2**SCALE nodes; in hub:SCALE, one of the nodes has "
+    "a tenth of the edges. rmat:14@4 has 4 edges per node. molecules:SCALE has 2**SCALE molecules, as in "
+    "ZINC. A path that ends in .mtx is a Matrix Market file. "
+    "Numbers of edges are as published: Planetoid counts each edge in both directions, the others once."
 )
 
 
@@ -107,8 +107,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "operations",
         nargs="*",
         metavar="OPERATION",
-        help="show all calls of an operation, their limits, and why a platform has none; also the "
-        "beginning of several names (spmm)",
+        help="show the calls of an operation, or of all whose names begin with it (spmm), their "
+        "limits, and why a platform has none",
     )
 
 

@@ -48,7 +48,7 @@ class Call(NamedTuple):
     def kernel(self, platform: str) -> Kernel:
         """Import a platform's library and return the kernel."""
         module = load(platform)
-        assert self.make or self.run, f"{self.text} has no kernel: its benchmark makes the timed function"
+        assert self.make or self.run, f"{self.text} has no kernel, as its benchmark makes the timed function"
         if self.make:
             return self.make()
         build, run = (

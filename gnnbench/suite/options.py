@@ -47,7 +47,7 @@ class SuiteOptions(Values):
     )
     data_root: Path | None = described(
         Option("data", "ROOT", "", data_folder, path="", of_machine=True, passed_on=True),
-        "folder with the real data sets; gnnbench never writes to it. Default: the variable GNNBENCH_DATA.",
+        "folder with the real data sets; gnnbench never writes to it. Default: $GNNBENCH_DATA.",
     )
     counters: str | None = described(
         Option(

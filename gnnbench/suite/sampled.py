@@ -46,7 +46,7 @@ def require_hop(graph: Graph, hop: Hop, fan_out: int, *, replace: bool = False) 
         "an edge does not have the ends of its entry: nodes or entries are numbered wrongly",
     )
     is_distinct = len(hop.entry.unique()) == len(hop.entry)
-    require(is_distinct or replace, "an edge was drawn twice, without replacement")
+    require(is_distinct or replace, "an edge was drawn twice, though without replacement")
     counts = hop.target.bincount(minlength=graph.num_nodes)
     expected = torch.zeros_like(counts)
     degree = degrees(graph)[hop.expanded]
@@ -56,7 +56,7 @@ def require_hop(graph: Graph, hop: Hop, fan_out: int, *, replace: bool = False) 
         node = nodes[0]
         raise MismatchError(
             f"wrong draw: {counts[node]} neighbours of node {node}, not {expected[node]}; "
-            f"{len(nodes)} nodes have a wrong number"
+            f"{len(nodes)} nodes have a wrong number of them"
         )
     return counts
 
@@ -73,7 +73,7 @@ def hops_of_list(count: int, *tensors: Tensor) -> list[Hop]:
     are the graph's index of each node [n], then source, target and entry of each drawn edge [m].
     """
     nodes, source, target, entry = map(to_int64, tensors)
-    require(len(nodes.unique()) == len(nodes), "a node has two numbers")
+    require(len(nodes.unique()) == len(nodes), "a node is numbered twice")
     is_first, seeds = target < count, nodes[:count]
     source, target = nodes[source], nodes[target]
     neighbours = len(without(source, seeds))
@@ -91,9 +91,9 @@ def hops_of_blocks(seeds: Tensor, blocks: Sequence[Any]) -> list[Hop]:
     for block in reversed(blocks):
         sources, targets = to_int64(block.srcdata[dgl.NID]), to_int64(block.dstdata[dgl.NID])
         count = len(targets)
-        require(targets.equal(nodes), "a block's targets are not the sources of the next one")
+        require(targets.equal(nodes), "a block's targets are not the sources of the next block")
         require(sources[:count].equal(targets), "a block's sources do not begin with its targets")
-        require(len(sources.unique()) == len(sources), "a node has two numbers in a block")
+        require(len(sources.unique()) == len(sources), "a node is numbered twice in a block")
         source, target = map(to_int64, block.edges())
         entry = to_int64(block.edata[dgl.EID])
         hops.append(Hop(sources[source], targets[target], entry, targets))

@@ -22,8 +22,8 @@ _COLUMNS = (
     *(Column(name, "count") for name in ("ops", "sync")),
 )
 _READING = (
-    "f+b: forward and backward; ±: half-width of the 95% interval, ?: too few measurements for one; ratio: "
-    "time / the best platform's, ~: the intervals overlap, or one is unknown; limit: least possible time / "
+    "f+b: forward and backward; ±: half-width of the 95% interval, ?: too few measurements; ratio: time / "
+    "time of the best platform, ~: the intervals overlap, or one is unknown; limit: least possible time / "
     "time; peak: memory of a call; ops: operators of a call; sync: operators that would wait for a GPU"
 )
 

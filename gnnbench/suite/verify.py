@@ -59,7 +59,7 @@ def verify(
     states = _random_states(case)
     output = run(*inputs)
     is_seeded = all(map(torch.equal, states, _random_states(case)))
-    hint = "" if is_seeded else "; the call draws random numbers: seed them in it, and in the reference"
+    hint = "" if is_seeded else "; the call draws random numbers: seed the call and the reference"
     by_place = dict(zip(differentiated(module, output), upstream, strict=False)) if upstream else None
     differentiate = case.spec.direction not in (FORWARD, STEP, *([TRAIN] if result else []))
     try:
@@ -134,7 +134,7 @@ def _compare_gradients(
         for index, ((gradient, _), argument) in enumerate(zip(computed, before, strict=True)):
             what = f"the gradient of input tensor {index}"
             if not view.is_zero_outside(gradient):
-                raise MismatchError(f"{what} is not zero where the output does not depend on it")
+                raise MismatchError(f"{what} is not zero where the output does not depend on the input")
 
             def recompute(index: int = index) -> Tensor:
                 return replace(expected).gradients[index]

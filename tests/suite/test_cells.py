@@ -121,5 +121,5 @@ def test_the_operations_of_a_benchmark_have_the_same_graphs():
     one, other = OPERATIONS["spmm_sum"], replace(OPERATIONS["spmm_max"], graphs=("rmat:7",))
     assert selection.graphs([one]) == selection.graphs([]) == ()
     assert selection.graphs([other, replace(one, graphs=("rmat:7",))]) == ("rmat:7",)
-    with pytest.raises(UsageError, match="'spmm_sum' and 'spmm_max' have different graphs: divide"):
+    with pytest.raises(UsageError, match="'spmm_sum' and 'spmm_max' use different graphs: split"):
         selection.graphs([one, other])

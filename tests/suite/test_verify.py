@@ -381,7 +381,7 @@ def test_integers_are_compared_exactly_also_with_other_numbers(make_case):
 
 @pytest.mark.parametrize("run", [torch.no_grad()(lambda x: x * 2), lambda x: x > 0, lambda x: [x.detach()]])
 def test_an_output_without_a_gradient_has_no_backward_pass(make_case, run):
-    with pytest.raises(MismatchError, match=r"no part of the output needs a gradient: .* directions="):
+    with pytest.raises(MismatchError, match=r"no part of the output requires a gradient, .* directions="):
         check(make_case(direction=FORWARD_BACKWARD), run)
 
 
@@ -400,7 +400,7 @@ def test_an_output_without_a_gradient_has_no_backward_pass(make_case, run):
             lambda x: (x * 2, x),
             r"output\[1\] is None, and the reference is a tensor \[60, 8\]",
         ),
-        (lambda x: x * 2, lambda x: x.detach() * 2, "reference: the output needs no gradient"),
+        (lambda x: x * 2, lambda x: x.detach() * 2, "reference: its output requires no gradient"),
         (lambda x: x * 2, lambda _: object(), "reference: output is a builtins.object"),
     ],
 )
@@ -421,7 +421,7 @@ def test_a_reference_of_other_arguments_is_told_what_it_gets(make_case):
 
 
 def test_a_call_that_draws_random_numbers_is_told_so(make_case):
-    with pytest.raises(MismatchError, match=r"is wrong.*; the call draws random numbers: seed them"):
+    with pytest.raises(MismatchError, match=r"is wrong.*; the call draws random numbers: seed the call"):
         check(make_case(), torch.nn.functional.dropout, expected=lambda _, x: x)
 
 

@@ -30,7 +30,7 @@ def _short_number(text: str) -> int | None:
     return positive(text) if len(text) <= 4 else None  # noqa: PLR2004
 
 
-_NUMBER = _short_number, "be a whole number of at most 4 digits, above 0, as in 8"
+_NUMBER = _short_number, "be a whole number from 1 to 9999, as in 8"
 
 
 def _described(option: Option, text: str) -> Option:
@@ -40,7 +40,7 @@ def _described(option: Option, text: str) -> Option:
 _GRID = (
     _described(Option("skew", "NAME", _KINDS, choices=_KINDS), "kinds of random graphs"),
     _described(Option("scale", "N", ("10",), *_NUMBER), "graphs of 2**N nodes"),
-    _described(Option("degree", "N", ("2", "4", "8", "16", "32"), *_NUMBER), "mean numbers of neighbours"),
+    _described(Option("degree", "N", ("2", "4", "8", "16", "32"), *_NUMBER), "mean degrees of the nodes"),
     _described(Option("threads", "N", ("1",), *_NUMBER), "numbers of CPU threads"),
     _described(Option("direction", "NAME", _DIRECTIONS, choices=_DIRECTIONS), "directions"),
 )
@@ -52,16 +52,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "operations",
         nargs="*",
         metavar="OPERATION",
-        help="operations that have several implementations, such as scatter_max. Default: all of these.",
+        help="operations that can be computed in several ways, such as scatter_max. Default: all of them.",
     )
-    graphs = "graphs to use instead of random graphs of the given --skew, --scale and --degree"
+    graphs = "graphs to time, in place of the random graphs that --skew, --scale and --degree define"
     shared = (
         every()["dataset"].described(graphs),
-        every()["hidden"].described(f"widths, comma-separated. Default: {','.join(_HIDDEN)}."),
+        every()["hidden"].described(f"feature widths, comma-separated. Default: {','.join(_HIDDEN)}."),
         *(every()[name] for name in ("dtype", "index-dtype", "device", "data")),
-        common.EFFECT.described("times that differ by less than this count as equal. Default: 3%."),
+        common.EFFECT.described("treat ways that differ by less than this as equally fast. Default: 3%."),
     )
-    budget = seconds("budget", BUDGET_SECONDS, "seconds for the whole grid")
+    budget = seconds("budget", BUDGET_SECONDS, "seconds for the whole run")
     common.declare(parser, (*_GRID, budget), shared)
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
     parser.add_argument(
@@ -110,7 +110,7 @@ def _check(options: argparse.Namespace) -> list[Path]:
         check_folder(options.maps)
     names = [*options.operations, *(f"--{key.replace('_', '-')}" for key in options.typed)]
     if options.saved and names:
-        raise UsageError(f"--from shows all of the result in {options.saved}: leave out {', '.join(names)}")
+        raise UsageError(f"--from shows the whole result in {options.saved}: leave out {', '.join(names)}")
     if options.json and options.saved:
         raise UsageError("--json saves new measurements, but --from measures nothing: leave --json out")
     paths = [options.against] if options.against else []

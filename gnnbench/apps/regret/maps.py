@@ -21,7 +21,7 @@ from ...suite.graphs.catalog import DatasetName
 from .result import Regret, Regrets
 from .tables import random_graph
 
-_NOTE = "In each cell: the fastest way (? if uncertain), and the call's time divided by the fastest way's."
+_NOTE = "Each cell: the fastest way (?: not certain), and the call's time divided by the fastest way's."
 _LONGEST_NAME = 150
 COLOURS = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#0072b2", "#999999")
 """Distinct for colour-blind readers (Okabe and Ito, Color Universal Design, 2008)."""

@@ -25,23 +25,23 @@ def document(regrets: Regrets, older: Regrets | None = None) -> Document:
     all_ways, same_structure = (
         _worst(regrets.regrets(same_structure=same), f"time of the call / time of the fastest way{which}")
         for same, which in (
-            (False, ", for a graph that stays the same"),
-            (True, " with the same input structure, for a graph that changes in each call"),
+            (False, ", if the graph stays the same"),
+            (True, " that takes the same input structure, if the graph changes in each call"),
         )
     )
     crossovers = _crossovers(regrets.crossovers())
     blocks = [all_ways, same_structure, crossovers, *(_differences(regrets, older) if older else ())]
-    hint = "" if decided == len(timed) else "; a larger --budget may decide the other points"
-    summary = f"{units.count(len(timed), 'point')}; at {decided} the fastest way is known"
-    notes = [f"{summary}: all other ways are slower, or differ by less than {effect}{hint}"]
+    hint = "" if decided == len(timed) else "; a larger --budget may decide the others"
+    summary = f"{units.count(len(timed), 'point')}, {decided} decided: there all other ways are slower than"
+    notes = [f"{summary} the fastest, or differ from it by less than {effect}{hint}"]
     if all_ways.rows:
         notes += [
             "median: over all points of the call; worst: at the point with the largest lower bound",
-            "interval: 99%, simultaneous for all calls and points; d: mean degree; w: width",
+            "interval: 99%, simultaneous for all calls and points; d: mean degree; w: feature width",
         ]
     if crossovers.rows:
         notes.append(
-            "line: points that differ only in degree, or only in width; at, interval (99%): on the first line"
+            "line: points that vary only in degree or in width; at, interval (99%): on the first line"
         )
     notes += [*_calls(regrets, (all_ways, same_structure)), *_left_out(regrets.points)]
     return [*(block for block in blocks if not isinstance(block, Table) or block.rows), *map(Note, notes)]
@@ -152,13 +152,13 @@ def _crossovers(crossovers: Sequence[Crossover]) -> Table:
 def _differences(new: Regrets, older: Regrets) -> Iterable[Table | Note]:
     """Yield the tables of differences from an older result, and a note that counts points."""
     pairs = moved_crossovers(older.crossovers(), new.crossovers())
-    yield Table.of("crossovers that moved: their old and new intervals do not overlap", _MOVED, pairs)
+    yield Table.of("crossovers that moved: the old and the new interval do not overlap", _MOVED, pairs)
     old = {point.place: point for point in older.points if point.is_decided}
     points = [(old[point.place], point) for point in new.points if point.is_decided and point.place in old]
     changed = [(a, b) for a, b in points if is_slower(a, b.fastest) and is_slower(b, a.fastest)]
-    yield Table.of("points whose fastest way has changed", _CHANGED, changed[:_MOST_ROWS])
+    yield Table.of("points at which the fastest way changed", _CHANGED, changed[:_MOST_ROWS])
     count = units.count(len(points), "point")
-    yield Note(f"{count} decided in both results; the fastest way has changed at {len(changed)}")
+    yield Note(f"{count} decided in both results; the fastest way changed at {len(changed)}")
 
 
 def _left_out(points: Iterable[Point]) -> list[str]:
@@ -168,6 +168,6 @@ def _left_out(points: Iterable[Point]) -> list[str]:
     for (name, reason), count in counts.items():
         ways.setdefault((reason, count), []).append(name)
     return [
-        f"without {', '.join(names)}: {reason} ({units.count(count, 'point')})"
+        f"not timed at {units.count(count, 'point')}: {', '.join(names)} ({reason})"
         for (reason, count), names in ways.items()
     ]

@@ -22,12 +22,12 @@ TOTAL_SECONDS = 360.0
 SEARCH_SECONDS = 1800.0
 _OPTIONS = (
     Option("anchor", "N|VERSION", None).described(
-        "also compare the newest version with an anchor: N versions before it, a version, or a variant; 0: "
-        "no anchor. Default: 30; for releases 5."
+        "also compare the newest version with an older one: N versions before it, or a named version or "
+        "variant; 0 turns this off. Default: 5 for releases, 30 for commits and nightly builds."
     ),
-    Option("clone", "DIR[@REF]", None).described("the package's repository, to find the commit of a change"),
-    seconds("budget", BUDGET_SECONDS, "average seconds per benchmark of a comparison"),
-    seconds("total-budget", TOTAL_SECONDS, "seconds for each comparison"),
+    Option("clone", "DIR[@REF]", None).described("its repository, to find the commit that caused a change"),
+    seconds("budget", BUDGET_SECONDS, "average seconds per benchmark in each comparison"),
+    seconds("total-budget", TOTAL_SECONDS, "seconds for all benchmarks of a comparison"),
     seconds("search-budget", SEARCH_SECONDS, "seconds for each bisection"),
     *common.PROCESSES,
 )
@@ -39,14 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "what",
         nargs="?",
         metavar="WHAT",
-        help="a package with releases or nightly builds, or git:REF or git:DIR@REF. Without WHAT, nothing is "
-        "compared: only reports and the page are written",
+        help="what to watch: the releases or nightly builds of a package, or the commits of git:REF or "
+        "git:DIR@REF. Without it, nothing is compared: only reports and the page are written",
     )
-    parser.add_argument("--state", type=Path, required=True, metavar="FOLDER", help="folder for all results")
+    parser.add_argument("--state", type=Path, required=True, metavar="FOLDER", help="folder with all results")
     parser.add_argument(
         "--since",
         metavar="VERSION",
-        help="base of the first comparison, in a new FOLDER. Default: the last version but one.",
+        help="base of the first comparison in a new folder. Default: the last version but one.",
     )
     parser.add_argument("--until", metavar="VERSION", help="last version to compare. Default: the newest.")
     common.declare(parser, _OPTIONS, (common.EFFECT, common.RESULTS, common.BUILD))
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
             raise UsageError(reason)
     state = State(options.state)
     if options.what is None and state.watched is None:
-        raise UsageError(f"{options.state} has no watch yet: say what to watch, as in gnnbench watch PACKAGE")
+        raise UsageError(f"{options.state} has no results yet; name what to watch: gnnbench watch PACKAGE")
     steps, interrupted = _compare(options, state) if options.what else ([], False)
     for step in steps:
         streams.show(texts.step_document(step))
@@ -125,4 +125,4 @@ def _compare(options: argparse.Namespace, state: "State") -> "tuple[list[Step], 
                 return watch.new, True
             return watch.new, False
     except BlockingIOError:
-        raise UsageError("another process is running this watch: wait until it ends, or stop it") from None
+        raise UsageError("another process uses the --state FOLDER: wait until it ends, or stop it") from None

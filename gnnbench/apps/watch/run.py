@@ -56,7 +56,7 @@ class Watch:
         new_versions = self._watched.versions(plan.since, plan.until, last)
         state.begin(self._watched.text)
         for number, head in enumerate(new_versions[1:], len(before) + 1):
-            self._listener.say(f"{head.name}: {number - len(before)} of {len(new_versions) - 1}")
+            self._listener.say(f"{head.name}: version {number - len(before)} of {len(new_versions) - 1}")
             self._finish(Step(number, self._base(new_versions[number - len(before) - 1]), head))
         self._compare_with_anchor()
 
@@ -75,7 +75,7 @@ class Watch:
         compared = [steps[0].base, *(step.head for step in steps if "first" not in step.failed)]
         base = versions.anchor(self._plan.anchor, compared, self._watched)
         if base:
-            self._listener.say(f"{steps[-1].head.name} and its anchor, {base.name}")
+            self._listener.say(f"comparing {steps[-1].head.name} with its anchor, {base.name}")
             self._finish(Step(len(steps), base, steps[-1].head, is_anchor=True))
 
     def _finish(self, step: Step) -> None:

@@ -168,7 +168,7 @@ class State:
     def begin(self, watched: str) -> None:
         """Save what is watched. Raises UsageError if the folder has another watch."""
         if self.watched not in (None, watched):
-            raise UsageError(f"{self.folder} has a watch of {self.watched}: give another --state FOLDER")
+            raise UsageError(f"{self.folder} has results for {self.watched}: give another --state FOLDER")
         self.watched = watched
         self._write("watch.json", Head(FORMAT_VERSION, watched))
 

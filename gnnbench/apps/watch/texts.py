@@ -107,7 +107,7 @@ def report(change: Change, watched: str) -> Document:
 
 def _unknown_cause(step: Step) -> str:
     reason = step.failed.get("search")
-    return f"The commit was not found: {reason}." if reason else "The commit was not searched for."
+    return f"The cause was not found: {reason}." if reason else "The cause was not searched for."
 
 
 def undecided(step: Step) -> list[str]:

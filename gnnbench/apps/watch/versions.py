@@ -133,7 +133,7 @@ def _tag(name: str, version: str, typed: str, folder: Path) -> str:
     candidates = [form.format(version, name=name) for form in _TAGS]
     tags = [tag for tag in candidates if tag in names]
     if not tags:
-        raise UsageError(f"the repository {typed} has no tag for {name} {version}, such as {candidates[0]}")
+        raise UsageError(f"{typed} has no tag for {name} {version}, such as {candidates[0]}: fetch its tags")
     return tags[0]
 
 

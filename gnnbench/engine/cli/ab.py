@@ -25,10 +25,10 @@ _OPTIONS = (
     seconds("total-budget", None, "seconds for all benchmarks together"),
     Option("time-all", "", False).described("also time benchmarks for which both variants run the same code"),
     Option("instructions", "", False).described(
-        "afterwards count the instructions of a call, on both sides, where the code differs"
+        "afterwards count the instructions of a call on both sides, if their code differs"
     ),
     Option("plant", "P", None, *FRACTION, one_run=True).described(
-        "slow each timed round of HEAD down by this fraction, to check that ab finds it: ab . . --plant 5%"
+        "slow down each timed round of HEAD by this fraction, as a self-test: gnnbench ab . . --plant 5%"
     ),
     *common.PROCESSES,
 )

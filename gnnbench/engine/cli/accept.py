@@ -1,4 +1,4 @@
-"""`gnnbench accept FILE [ID...] --reason TEXT`: writes down that a change is intended."""
+"""`gnnbench accept FILE [ID...] --reason TEXT`: marks a change as intended."""
 
 import argparse
 from pathlib import Path
@@ -30,9 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "also those with a different output.",
     )
     parser.add_argument(
-        "--result", action=argparse.BooleanOptionalAction, help="also accept that outputs differ"
+        "--result", action=argparse.BooleanOptionalAction, help="also accept different outputs"
     )
-    parser.add_argument("--reason", required=True, metavar="TEXT", help="why they are intended")
+    parser.add_argument("--reason", required=True, metavar="TEXT", help="why the changes are intended")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
 
     reason = " ".join(options.reason.split())
     if not reason:
-        raise UsageError("--reason is empty; say why the slowdown is intended")
+        raise UsageError("--reason is empty; say why the change is intended")
     old = _file()
     new = settle.new_entries(options.file, options.ids, old, reason, results=bool(options.result))
     accepted.write(old, new)

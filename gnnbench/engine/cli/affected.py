@@ -7,7 +7,7 @@ from ..ground.options import EFFECT, Option
 from . import common, streams
 
 _FAIL = Option("fail", "", False).described(
-    "exit with 1 if a benchmark fails in HEAD alone, has a different output or needs more memory"
+    "exit with 1 if a benchmark has a different output, needs more memory, or fails in HEAD only"
 )
 _NAMED = 3
 """Maximum number of failed benchmarks that a line names."""

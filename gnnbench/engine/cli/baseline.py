@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PROCESSES = 2
 _PROCESSES = Option("processes", "N", f"{PROCESSES}", whole_number, "be a whole number, as in 5").described(
-    f"number of new processes. Default: {PROCESSES}; take 5 to compare times across sessions."
+    f"number of new processes. Default: {PROCESSES}; use 5 to compare times across sessions."
 )
 
 
@@ -37,10 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "run a suite in new processes and save the timings: record [-- PYTEST ARGS]"
     record = commands.add_parser("record", help=text, description=text)
     _PROCESSES.declare(record.add_argument)
-    record.add_argument("--reason", default="", metavar="TEXT", help="reason for the new record, saved in it")
+    record.add_argument("--reason", default="", metavar="TEXT", help="why the record is made")
     text = "show the newest record: environment, commit, reason, times"
     show = commands.add_parser("show", help=text, description=text)
-    show.add_argument("--environment", metavar="NAME", help="environment of the record. Default: any.")
+    show.add_argument("--environment", metavar="NAME", help="show a record of this environment only.")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -73,7 +73,7 @@ def _record(options: argparse.Namespace) -> int:
         contents = [_as_recorded(json_io.read(run.path, run_file.REMEDY), runs[0].benchmarks) for run in runs]
     record = store.save(contents, get_machine_id(), (runs[0].commit or "unversioned")[:10], options.reason)
     if reason := git.why_no_commit(root):
-        line = f"gnnbench: recorded without a commit, so the code cannot be built again: {reason}"
+        line = f"gnnbench: recorded without a commit, so this code cannot be rebuilt later: {reason}"
         streams.say(line, sys.stderr)
     if warning := baseline.contention_note(runs):
         streams.say(f"gnnbench: {warning}", sys.stderr)

@@ -11,8 +11,8 @@ from .common import INTERRUPTED, NOT_JUDGED, NOTHING_SLOWER, SLOWER
 BUDGET_SECONDS = 180.0
 TOTAL_SECONDS = 1800.0
 _OPTIONS = (
-    seconds("budget", BUDGET_SECONDS, "average seconds per benchmark to find whether GOOD and BAD differ"),
-    seconds("total-budget", TOTAL_SECONDS, "seconds for everything together"),
+    seconds("budget", BUDGET_SECONDS, "average seconds per benchmark to decide if GOOD and BAD differ"),
+    seconds("total-budget", TOTAL_SECONDS, "seconds for the whole bisection"),
     *common.PROCESSES,
 )
 
@@ -21,9 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     kinds = "git:REF, git:DIR@REF or pip:NAME==VERSION"
     parser.add_argument("good", metavar="GOOD", help=f"the older commit or release: {kinds}")
-    parser.add_argument("bad", metavar="BAD", help="the newer one, of the same kind")
+    parser.add_argument("bad", metavar="BAD", help="the newer commit or release, of the same kind")
     common.declare(parser, _OPTIONS, (common.EFFECT, common.BUILD))
-    text = "find what changed outputs, and time nothing"
+    text = "find the commit or release that changed outputs; time nothing"
     parser.add_argument("--outputs", action="store_true", help=text)
     common.add_output(parser)
 

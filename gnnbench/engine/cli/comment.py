@@ -10,9 +10,9 @@ from ..ground.options import Option
 from .common import declare
 
 _OPTIONS = (
-    Option("title", "TEXT", "").described("title; an earlier comment with the same title is updated"),
+    Option("title", "TEXT", "").described("title; an earlier comment with this title is updated"),
     Option("repository", "OWNER/NAME", "").described(
-        "repository of the pull request. Default: the variable GITHUB_REPOSITORY."
+        "repository of the pull request. Default: the environment variable GITHUB_REPOSITORY."
     ),
 )
 

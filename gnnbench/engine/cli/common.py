@@ -54,11 +54,11 @@ def nearest(path: str) -> str | None:
 EFFECT = OPTIONS["effect"].described("minimum effect of interest. Default: 3%.")
 STRICT = OPTIONS["strict"].described("exit with 3 if a benchmark is undecided or incomparable")
 RESULTS = OPTIONS["results"].described(
-    "compare what both variants return where their code differs. Default: compare."
+    "compare the outputs of both variants if their code differs. Default: compare."
 )
 PROCESSES = (
     seconds("timeout", TIMEOUT_SECONDS, "stop a process that has not answered for S seconds"),
-    Option("dependencies", "", False).described("also install the dependencies of pip: requirements"),
+    Option("dependencies", "", False).described("also install the dependencies of pip:REQUIREMENT"),
 )
 """Options of commands that run variants in processes."""
 BUILD = OPTIONS["build"]

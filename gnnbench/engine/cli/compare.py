@@ -1,4 +1,4 @@
-"""`gnnbench compare A.json... -- B.json...`: compares saved runs, or with --by the benchmarks of one."""
+"""`gnnbench compare A.json... -- B.json...`: compares saved runs, or with --by the benchmarks of one run."""
 
 import argparse
 from dataclasses import replace
@@ -27,8 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--by",
         metavar="FIELD[=BASE]",
         help="compare benchmarks of one run that differ only in FIELD: platform, dtype, hidden, dataset, "
-        "threads, or a parameter of pytest. The base has the value BASE, or the run's first value. The files "
-        "are processes of one run.",
+        "threads, or a pytest parameter. BASE is the value to compare with; default: the run's first. The "
+        "files are processes of one run.",
     )
     common.add_output(parser)
 
@@ -50,10 +50,10 @@ def _two_sides(options: argparse.Namespace) -> int:
     from ..store import run_file
 
     if not options.rest:
-        raise UsageError("name run files on both sides: gnnbench compare A.json... -- B.json...")
+        raise UsageError("give run files on both sides of --: gnnbench compare A.json... -- B.json...")
     head, base = ([run_file.read(Path(file)) for file in side] for side in (options.rest, options.base))
     for side in (base, head):
-        runs.check_alike(side, VERSIONS, "not of the versions of", "give runs of one version on each side")
+        runs.check_alike(side, VERSIONS, "not of the same versions as", "give runs of one version per side")
     effect = options.typed.get("effect")
     result = runs.result(base, head, common.thresholds_of(options), ("--effect", effect) if effect else ())
     comparison = result.comparison
@@ -75,7 +75,7 @@ def _along(options: argparse.Namespace) -> int:
     from ..store import run_file
 
     if options.rest:
-        raise UsageError("--by compares within one run: name its files without --, one for each process")
+        raise UsageError("--by compares within one run: give its files without --, one for each process")
     runs = [run_file.read(path) for path in options.base]
     result = along.compare(runs, along.Axis.parse(options.by), Thresholds(options.effect))
     with common.saving(options.json, result):
@@ -95,4 +95,4 @@ def _changes(base: "RunFile", head: "RunFile") -> list[str]:
     # Only packages that both files list can be compared.
     packages = {name: item for name, item in base.sources.packages.items() if name in head.sources.packages}
     lines = rebuild.differences(replace(base.sources, packages=packages), head.sources)
-    return [f"since the base: {', '.join(lines)}"] if lines else []
+    return [f"changed since the base: {', '.join(lines)}"] if lines else []

@@ -116,7 +116,7 @@ def _processor_disturbances(host: Environment) -> Iterator[Diagnosis]:
         yield _note(
             "CPU quota",
             f"limits {host.threads} threads to the CPU time of {host.quota_cores:g} cores: the system pauses "
-            "them for milliseconds when it is used up",
+            "them for milliseconds when that time is used up",
             f"export OMP_NUM_THREADS={max(1, int(host.quota_cores))}, or raise the container's limit",
         )
     if environment.read("sys/devices/system/cpu/smt/active") == "1":
@@ -146,7 +146,7 @@ def _system_disturbances(host: Environment) -> Iterator[Diagnosis]:
     if load > host.cores / 4:
         yield _note("load", f"{load:.1f} on {host.cores} cores in the last minute", "stop other programs")
     if " hypervisor" in (environment.read("proc/cpuinfo") or ""):
-        yield _note("virtual machine", "other machines on the host change its speed", "use gnnbench ab")
+        yield _note("virtual machine", "others on the same host change its speed", "use gnnbench ab")
     if host.huge_pages == "always":
         yield _note(
             "huge pages",
@@ -171,7 +171,7 @@ def _gpu_disturbances(gpu: Gpu) -> Iterator[Diagnosis]:
         yield _note(
             "GPU clocks",
             f"not locked, as far as the driver reports: up to {top_mhz} MHz, depending on load and heat",
-            "sudo nvidia-smi -lgc MHZ with a clock it can hold; sudo nvidia-smi -rgc afterwards",
+            "sudo nvidia-smi -lgc MHZ, with a clock that the GPU can sustain; sudo nvidia-smi -rgc to undo",
         )
     if gpu.power_cap_watts and cap_milliwatts and gpu.power_cap_watts * 1000 < cap_milliwatts:
         default = f"{cap_milliwatts / 1000:.0f}"
@@ -181,7 +181,7 @@ def _gpu_disturbances(gpu: Gpu) -> Iterator[Diagnosis]:
             f"sudo nvidia-smi -pl {default}",
         )
     if pids:
-        yield _note("GPU load", f"used by process {', '.join(map(str, pids))}", "wait, or stop them")
+        yield _note("GPU load", f"in use by process {', '.join(map(str, pids))}", "wait, or stop them")
     if mode not in (None, pynvml.NVML_COMPUTEMODE_DEFAULT):
         yield _note(
             "compute mode",

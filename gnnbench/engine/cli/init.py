@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where the workflow gets gnnbench: OWNER/NAME@REF on GitHub, or the folder of a clone on a "
         "self-hosted runner",
     )
-    parser.add_argument("-v", "--verbose", action="store_true", help="list all that has no benchmark")
+    parser.add_argument("-v", "--verbose", action="store_true", help="list operations without a benchmark")
     parser.add_argument("--yes", action="store_true", help="write without asking")
 
 
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
 
     for path in options.paths:
         if not Path(path.partition("::")[0] or "missing").exists():
-            raise UsageError(f"no such file or folder: {path!r}: name existing ones with benchmarks, or none")
+            raise UsageError(f"no such file or folder: {path!r}; give files with benchmarks, or no path")
     if reason := git.refusal(Path.cwd()):
         raise UsageError(f"git refuses the repository at {Path.cwd()}: {reason}")
     folder = git.top(Path.cwd())
@@ -112,16 +112,16 @@ def _write_first(survey: "Survey", *, verbose: bool) -> str:
     from ..drive import first_benchmark
 
     with Progress() as progress:
-        progress.step("trying what can be timed")
+        progress.step("trying which operations can be timed")
         draft = first_benchmark.write(survey)
     limit = sys.maxsize if verbose else _MOST_NAMED
     # First one line for each reason, then the lines that repeat a reason.
     first_lines = {line.split(": ", 2)[2]: line for line in reversed(draft.cannot)}.values()
     lines = sorted(draft.cannot, key=lambda line: line not in first_lines)
     for line in lines[:limit]:
-        streams.say(f"without a benchmark: {line}")
+        streams.say(f"no benchmark for {line}")
     if names := [line.split(": ")[1] for line in lines[limit:]]:
-        streams.say(f"without a benchmark: {units.listed(names, limit)}: -v says why")
+        streams.say(f"no benchmark for {units.listed(names, limit)}; -v says why")
     if draft.untried:
         count = units.count(len(draft.untried), "more operation")
         streams.say(f"{count} could be timed: {units.listed(draft.untried, limit)}")
@@ -138,18 +138,18 @@ def _show(plan: "Adoption") -> None:
         count = units.count(len(project.benchmarks), "benchmark function")
         streams.say(f"{count} in {' '.join(project.suite)}")
     for path in plan.existing:
-        streams.say(f"exists and stays as it is: {path}")
+        streams.say(f"exists already and is not changed: {path}")
     if text := plan.files.get(BENCHMARK):
         print(f"\n{BENCHMARK}:\n")
         print("".join(f"    {line}".rstrip() + "\n" for line in text.splitlines()))
     for path, text in plan.files.items():
-        added = f": {units.count(len(text.split()), 'line')} added" if path == IGNORED else ""
+        added = f" ({units.count(len(text.split()), 'line')} added)" if path == IGNORED else ""
         streams.say(f"will be written: {path}{added}")
 
 
 def _is_confirmed(count: int) -> bool:
     if not sys.stdin.isatty():
-        raise UsageError("nothing was written: no terminal can answer; give --yes to write without asking")
+        raise UsageError("nothing was written: stdin is not a terminal; give --yes to write without asking")
     print(f"write {units.count(count, 'file')}? [Y/n] ", end="", flush=True)
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 
@@ -161,7 +161,7 @@ def _say_next(plan: "Adoption") -> None:
     suite = shlex.join(_arguments(project))
     if not project.benchmarks and not project.survey.has_setting("testpaths"):
         streams.say(
-            f"pytest without arguments runs {suite} too: pytest --benchmark-skip leaves it out, and so does "
+            f"pytest without arguments also runs {suite}: to skip it, use pytest --benchmark-skip, or set "
             'testpaths = ["tests"] in pytest\'s settings'
         )
     streams.say(Note("after your next change", f"gnnbench ab git:HEAD . --json ab.json -- {suite}"))

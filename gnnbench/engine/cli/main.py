@@ -89,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="gnnbench",
         description="Performance regression suite for graph neural network kernels. "
-        "The benchmarks themselves run as: pytest benchmarks",
+        "To run the benchmarks themselves: pytest benchmarks",
     )
     parser.add_argument("--version", action="version", version=f"gnnbench {__version__}")
     parser.set_defaults(table=((), ()))

@@ -27,7 +27,7 @@ _OPTIONS = (
         f"kind of profile; repeatable or comma-separated: {', '.join(KINDS)}. Default: phases,layers."
     ),
     Option("epochs", "N", "10", positive, "be a whole number of at least 1, as in 10").described(
-        "number of profiled calls; a first call before them is shown separately. Default: 10."
+        "number of profiled calls, after a first call that is shown separately. Default: 10."
     ),
     Option("folder", "DIR", ".benchmarks/profiles", user_path, path="").described(
         "folder in which profiles are saved. Default: .benchmarks/profiles."
@@ -41,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "select",
         metavar="SELECT",
-        help="an operation (spmm_sum) or a prefix of several names (spmm), a test's node id, an expression "
-        f"for pytest's -k{aliases}",
+        help="an operation (spmm_sum), the beginning of several names (spmm), a test's node id, an "
+        f"expression for pytest's -k{aliases}",
     )
     declare(parser, _OPTIONS, [option for option in every().values() if option.passed_on])
 
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
         streams.say(f"gnnbench: interrupted; finished profiles are in {options.folder}", sys.stderr)
         return INTERRUPTED
     if not folders:
-        raise UsageError(f"no benchmark is called '{options.select}'; gnnbench list shows all operations")
+        raise UsageError(f"no benchmark matches '{options.select}'; gnnbench list shows all operations")
     paths = map(Path, filter(None, folders))
     profiles = [(shown(path), json.loads((path / FILE).read_text(encoding="utf-8"))) for path in paths]
     labels = [installed().labels(record["spec"]) for _, record in profiles if record["spec"]]

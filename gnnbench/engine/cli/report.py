@@ -1,4 +1,4 @@
-"""`gnnbench report FILE.json`: makes an HTML page of measurements and verdicts, and a slide."""
+"""`gnnbench report FILE.json`: makes an HTML page of measurements and verdicts, and optionally a slide."""
 
 import argparse
 from pathlib import Path
@@ -11,7 +11,7 @@ from .common import NOTHING_SLOWER
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "file", type=Path, metavar="FILE", help="a run file, or a result of ab or compare (--json)"
+        "file", type=Path, metavar="FILE", help="a run file, or a result of gnnbench ab or compare (--json)"
     )
     text = "write the page to FILE. Default: report.html."
     parser.add_argument("-o", "--output", type=Path, default=Path("report.html"), metavar="FILE", help=text)
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     print(f"{options.output}: {units.size(len(page.encode()))}")
     if options.slides:
         if not chart and not view.same_code:
-            raise UsageError(f"{view.source} has nothing to draw: give a file with timed benchmarks")
+            raise UsageError(f"{view.source} has no times to draw: give a file with timed benchmarks")
         check_folder(options.slides)
     if options.slides and chart:
         last = slides.footer(view.facts, view.result)

@@ -83,8 +83,8 @@ class Adoption:
             return ""
         return (
             f"in {_WORKFLOW}, replace {UNKNOWN_ACTION} by gnnbench's repository on GitHub and the full hash "
-            "of a commit; for a self-hosted runner with a clone of gnnbench in /PATH, delete it and run "
-            "gnnbench init --action /PATH"
+            "of a commit; for a self-hosted runner with a clone of gnnbench in /PATH, delete the file and "
+            "run gnnbench init --action /PATH"
         )
 
 
@@ -96,7 +96,7 @@ def make(project: Project, action: str | None, *, settings: bool) -> Adoption:
     """
     if action and not re.fullmatch(r"[\w.-]+/[\w.-]+@[\w./-]+|/.+", action, re.ASCII):
         raise UsageError(
-            f"--action {action!r} must be OWNER/NAME@REF, as in {UNKNOWN_ACTION}, or begin with /"
+            f"--action {action!r} must be OWNER/NAME@REF, as in {UNKNOWN_ACTION}, or an absolute path"
         )
     texts = {}
     if not project.benchmarks:

@@ -42,7 +42,7 @@ class Axis:
         """Parse `FIELD` or `FIELD=VALUE`."""
         field, equals, base = text.partition("=")
         if not field or (equals and not base):
-            raise UsageError(f"--by '{text}' must be a field, or a field and its base: platform=pyg")
+            raise UsageError(f"--by '{text}' must be a field, or a field and its base, as in platform=pyg")
         return cls(field.replace("-", "_"), base or None)
 
 
@@ -126,7 +126,7 @@ def compare(runs: Sequence[RunFile], axis: Axis, thresholds: Thresholds) -> Alon
     The simultaneous intervals hold for all rows together; each mean has an interval of its own.
     """
     fields = (*environment.CONDITIONS, *environment.VERSIONS, "commit")
-    check_alike(runs, fields, "not a process of the run of", "give the files of one run")
+    check_alike(runs, fields, "not from the same run as", "give the files of one run")
     names = list(dict.fromkeys(name for run in runs for name in run.benchmarks))
     by_name = {name: [run.benchmarks[name] for run in runs if name in run.benchmarks] for name in names}
     paired = pair([row[0] for row in by_name.values()], axis)

@@ -25,7 +25,7 @@ from ..process.variants.collected import Suite
 _QUIT_SECONDS = 20.0
 RECHECK_SECONDS = 0.4
 """Time for each benchmark in a pair of processes that checks changes."""
-_SHARED_RESOURCE = "both sides use the same port or file"
+_SHARED_RESOURCE = "both sides may use the same port or file"
 _UNEXECUTED = "runs none of the compiled functions that differ"
 _COMMANDS = ("inspect", "calibrate")
 """The commands that make a worker call the benchmark, in their usual order."""
@@ -43,7 +43,7 @@ def failures(
     failing = {name: row for name, row in not_timed.items() if row.head_fails or row.base_fails}
     if not failing:
         return {}
-    listener.step(f"running {units.count(len(failing), 'benchmark')} again, in one side alone")
+    listener.step(f"running {units.count(len(failing), 'benchmark')} again, on one side at a time")
     reasons: dict[str, str] = {}
     for side in SIDES:
         names = [name for name, failure in failing.items() if failure.sides == (side,)]
@@ -59,7 +59,7 @@ def failures(
         elif base_reasons.get(name):
             confirmed[name] = NotTimed("incomparable", f"fails on both sides: {reason}", SIDES)
         elif name in base_reasons:
-            text = f"the head fails, the base does not: {reason}"
+            text = f"fails in the head, but not in the base: {reason}"
             confirmed[name] = NotTimed("head fails", text, SIDES[1:])
     return confirmed
 
@@ -114,7 +114,7 @@ def changes(
     if not names or shared.why_apart or shared.why_no_forks:
         return ""
     if shared.parents and shared.left_seconds() < shared.parents.seconds / 2:
-        return "changed benchmarks were not timed in processes of their own: no time was left"
+        return "no time was left to time changed benchmarks again, with a process for each side"
     pairs.separate("changed benchmarks are timed in processes of their own")
     visits: dict[str, list[Visit]] = {name: [] for name in names}
     pair_plan = PairPlan(dict.fromkeys(names, RECHECK_SECONDS))

@@ -149,7 +149,7 @@ class _Run:
         all_names = (trial.known.process_wide for trial in self._trials.values())
         differing = [names for names in all_names if names is not None]
         if not differing or any(differing):
-            names = next(filter(None, differing), ("settings that are not known",))
+            names = next(filter(None, differing), ("unknown settings",))
             self._pairs.separate(f"the sides differ in {units.listed(names, 3)}")
 
     def _new_schedule(self) -> Schedule:
@@ -198,7 +198,7 @@ class _Run:
             row.text for trial in self._trials.values() if (row := trial.not_timed) and row.kind == "skipped"
         ]
         is_slow = self._pairs.shared.why_no_forks == THREAD
-        starts = [f"each pair ran in new processes, because {THREAD}"] if is_slow else []
+        starts = [f"each pair of processes was started anew, because {THREAD}"] if is_slow else []
         return [*self._notes, *starts, *outcome.skips(skipped, outcome.BOTH_SKIP)]
 
     def run_pair(self) -> bool:

@@ -115,7 +115,7 @@ def write(survey: Survey) -> Written:
                 (functions if operation.constructor is None else layers).append(candidate)
         except _UnknownError as error:
             if operation.constructor is not None or any(map(_is_data, operation.parameters)):
-                unknown.append(f"{operation.place}: {operation.name}: no value for {error}")
+                unknown.append(f"{operation.place}: {operation.name}: no value known for parameter {error}")
     candidates = [candidate for pair in zip_longest(layers, functions) for candidate in pair if candidate]
     start = template(f"benchmark_{library}.py.txt")
     imports: set[str] = set()

@@ -26,8 +26,8 @@ from .settle import apply_excuses
 
 _MOST_RECORDED = 100
 """Processes of a record have numbers up to this one. New processes have larger numbers."""
-_UNCHANGED = "commit and packages are the record's; a setting or a value differs"
-_NOT_BUILT = "the code that differs could not be built again"
+_UNCHANGED = "commit and packages are those of the record; only a setting or a value differs"
+_NOT_BUILT = "the code that differs could not be rebuilt"
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Judging:
         """Compare the times and fingerprints of base and session, and choose what to time in turns."""
         base = self.base
         if not (base.runs or self.turns):
-            raise UsageError(f"{base.title} can be compared in turns only: leave out --gnn-turns never")
+            raise UsageError(f"{base.title} can only be timed in turns: leave out --gnn-turns never")
         self.comparison = self._compare([self.head])
         ranked = sorted(self.comparison.rows, key=lambda row: row.judgement.ratio or 0.0, reverse=True)
         self.names = [row.fullname for row in ranked if self._needs_time(row)]
@@ -215,7 +215,7 @@ class Judging:
             raise UsageError(f"{run.path} does not describe its environment; record it again")
         assert sources
         if parts := rebuild.differences(run.sources, sources):
-            self.differences.append(f"since {self.base.title}: {', '.join(parts)}")
+            self.differences.append(f"changed since {self.base.title}: {', '.join(parts)}")
         count = sum(row.fullname in run.benchmarks for row in self.comparison.rows)
         reason = run.part.record.reason if run.part.record else ""
         self.lines.append(
@@ -250,7 +250,7 @@ def _timed_again(names: Collection[str], plan: Plan, processes: int, watcher: Li
     defaults = {"layouts": "sample", **plan.defaults}
     with signals.as_ctrl_c(), scratch() as files:
         for number in range(1, processes + 1):
-            watcher.say(f"{count} may be slower: timing again, new process {number} of {processes}")
+            watcher.say(f"{count} may be slower: timing again in new process {number} of {processes}")
             output, seed = files / f"{number}.json", _MOST_RECORDED + number
             fresh.run(plan.arguments, output, plan.folder, seed, watcher, names, defaults)
             new_runs.append(run_file.read(output))

@@ -150,7 +150,7 @@ class Inspector:
         inspected = units.count(len(self.trials) - self._remaining, "benchmark")
         return [
             *notes,
-            f"compared by their files alone, which an earlier run noted: {self._known} of {inspected}",
+            f"{self._known} of {inspected} were compared by the file hashes that an earlier run saved",
         ]
 
 

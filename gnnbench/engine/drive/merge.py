@@ -46,14 +46,14 @@ def merge(paths: Sequence[Path]) -> dict[str, Any]:
     all_shards = [Shard(number, count) for number in range(1, count + 1)]
     if count and (len(shards) != count or {*shards} != {*all_shards}):
         texts = ", ".join(str(shard or "no shard") for shard in shards)
-        raise UsageError(f"these are not all shards of one run: {texts}; name each shard's file once")
+        raise UsageError(f"the shards are {texts}: give one file for each from 1/{count} to {count}/{count}")
     parts.sort(key=lambda part: part.shard.number if part.shard else 0)
     path_by_name: dict[str, Path] = {}
     for part in parts:
         if difference := _difference(parts[0], part):
             files = f"{parts[0].path} and {part.path}"
             raise UsageError(
-                f"{files} differ in {difference}; merge shards of one run, from one kind of machine"
+                f"{files} differ in {difference}; merge shards of one run, on one kind of machine"
             )
         for name in part.names:
             if name in path_by_name:

@@ -17,7 +17,7 @@ _WANTED = 12
 _SECONDS = 15.0
 """CPU time after which no further operation is tried."""
 _WAITING_SECONDS = 15
-_LATE = f"it takes more than {_WAITING_SECONDS} s"
+_LATE = f"a call takes more than {_WAITING_SECONDS} s"
 
 
 class _UnfitError(Exception):
@@ -57,7 +57,7 @@ def _try(start: str, imports: str, alternatives: Sequence[Sequence[str]]) -> dic
     try:
         return reading.recv() if reading.poll(_WAITING_SECONDS) else {"passed": [], "why": _LATE}
     except EOFError:
-        return {"passed": [], "why": "it ended the process"}
+        return {"passed": [], "why": "a call ended the process"}
     finally:
         child.kill()
         child.join()
@@ -78,7 +78,7 @@ def _benchmark(function: Any, *arguments: Any, **keywords: Any) -> None:
     """Call a function in place of the fixture `benchmark`."""
     result = function(*arguments, **keywords)
     if type(result).__name__ == "ndarray" and "Tensor" in {type(value).__name__ for value in arguments}:
-        raise _UnfitError("it converts tensors to NumPy arrays")
+        raise _UnfitError("a call converts tensors to NumPy arrays")
 
 
 def _failure(text: str) -> str:

@@ -109,7 +109,7 @@ class Result:
 
     def all_notes(self) -> tuple[str, ...]:
         """Return all notes, including notes on omitted benchmarks and on the power of the comparison."""
-        part = f"only a part of the benchmarks: shard {self.shard}" if self.shard else ""
+        part = f"not all benchmarks were timed: shard {self.shard}" if self.shard else ""
         end = "interrupted: benchmarks without a verdict by then are undecided" if self.interrupted else ""
         return tuple(filter(None, (part, end, *self.first_notes(), self.power())))
 
@@ -136,7 +136,7 @@ class Result:
         undecided = f"{units.count(count, 'benchmark')} {'is' if count == 1 else 'are'} undecided"
         busy = f"other programs used {units.fraction(self.contention_share or 0.0)} of its CPU time"
         threads = self.environment.threads if self.environment else 1
-        hint = "; with OMP_NUM_THREADS=1 CPU time decides" if threads > 1 else ""
+        hint = "; with OMP_NUM_THREADS=1, gnnbench can judge by CPU time" if threads > 1 else ""
         return f"the machine was busy: {busy}, which may be why {undecided}{hint}"
 
 

@@ -185,7 +185,7 @@ def _row(
         )
     redefinition = _redefined(base, head)
     if judgement.same_code:
-        notes = (f"{redefinition.partition(':')[0]}, but it runs the same code",) if redefinition else ()
+        notes = (f"{redefinition.partition(':')[0]}, but the code is the same",) if redefinition else ()
         work = Work(difference)
         return Compared(name, judgement, seconds(head), notes=notes, labels=head[0].labels, work=work)
     estimands = _change(base, head, lambda benchmark: benchmark.estimand)

@@ -24,8 +24,8 @@ _ACCEPTED = "accepted: "
 _FAILING = ("slower", "undecided", "incomparable")
 """Verdicts that can fail a run: `slower` always, the others only with --strict."""
 _UNKNOWN = (
-    "not accepted, because it is unknown whether the base contains it: {entries}; "
-    "results must name their commits, and git must have the base's (git fetch --unshallow)"
+    "not applied, because the base may already have these entries: {entries}; the result must "
+    "name its commits, and this clone must have the commit of the base (git fetch --unshallow)"
 )
 _REMEDY = (
     "give a result of gnnbench ab --json or of gnnbench compare --json, or a run file of "
@@ -209,5 +209,5 @@ def _check_commits(path: Path, base: Side, head: Side) -> None:
         if not side.commits:
             json_io.refuse(path, f"the commit of the {name} is unknown", "compare commits of a repository")
     if base.commits == head.commits and not head.dirty:
-        reason = f"both sides are commit {base.commits[0][:_SHORT_COMMIT]}, so no change made it slower"
+        reason = f"both sides are commit {base.commits[0][:_SHORT_COMMIT]}, so no change can be accepted"
         json_io.refuse(path, reason, "compare two commits")

@@ -1,4 +1,4 @@
-"""Reads and writes saved data by its types: dataclasses of numbers, texts, lists and JSON objects.
+"""Converts saved data from and to dataclasses of numbers, texts, lists and JSON objects.
 
 A field that the content lacks gets its default, and a field that the type lacks is ignored.
 """
@@ -61,10 +61,10 @@ def as_text(value: Any) -> str:
 
 
 def read(path: Path, content: Any, kind: type[_Any], version: int, remedy: str) -> _Any:
-    """Return a file's content as an object of its type. If it does not fit, the error ends with `remedy`."""
+    """Return a file's parsed content as an object of type `kind`; an error message ends with `remedy`."""
     number = content.get("version") if isinstance(content, dict) else None
     if number != version:
-        reason = f"version {number!r} of the format, and this gnnbench reads {version}"
+        reason = f"format version {number!r}, but this gnnbench reads version {version}"
         json_io.refuse(path, reason, f"use the gnnbench that wrote it, or {remedy}")
     try:
         return decode(content, kind)

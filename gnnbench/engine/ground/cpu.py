@@ -17,7 +17,7 @@ from typing import NamedTuple, Self
 import psutil
 
 _OTHER_THREADS, _READING_NS = 0.02, 20_000
-"""The process's CPU time, which is read later, may exceed the calling thread's by this share and time."""
+"""How far the CPU times of a process and its only thread may differ, as they are read one after the other."""
 _TASKS = Path("/proc/self/task")
 
 
@@ -58,7 +58,7 @@ class CpuUse(NamedTuple):
         return cls(RealTime.process_nanoseconds(), RealTime.thread_nanoseconds(), waits)
 
     def is_one_thread_since(self, before: Self) -> bool:
-        """Return whether only the calling thread has run since `before`, without ever waiting."""
+        """Return whether, since `before`, only the calling thread has run, and it has never waited."""
         process_ns, thread_ns = self.process_ns - before.process_ns, self.thread_ns - before.thread_ns
         most_ns = (1 + _OTHER_THREADS) * thread_ns + _READING_NS
         return self.waits == before.waits and process_ns <= most_ns
@@ -72,8 +72,8 @@ def cores() -> list[int]:
 class Placement:
     """Pins the blocks of one benchmark to a core, if its calls start no threads or processes.
 
-    Threads and processes inherit the pinning, and must be free to use all cores. So a benchmark is pinned
-    only after a call that started none. Threads that already run keep all cores.
+    New threads and processes would inherit the pinning, but must be free to use all cores. So a benchmark is
+    pinned only after a call that started none. Threads that already run may still use all cores.
     """
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class Placement:
     def watching(self) -> Iterator[None]:
         """Check whether the calls in this context start a thread or process.
 
-        If another program starts one meanwhile, this prevents pinning too: the system counts them together.
+        One that another program starts meanwhile prevents pinning too: the system counts them together.
         """
         newest = _last_started()
         yield
@@ -148,7 +148,7 @@ _Sample = tuple[float, float, float]
 
 
 def _busy_seconds(core_numbers: list[int]) -> float:
-    """Return the CPU time of the cores since boot, of all programs and of the hypervisor."""
+    """Return the CPU time that all programs and the hypervisor have used on the cores since boot."""
     times_by_core = psutil.cpu_times(percpu=True)
     watched = [times_by_core[core] for core in core_numbers if core < len(times_by_core)] or times_by_core
     idle = ("idle", "iowait", "guest", "guest_nice")  # a guest's time is in `user` as well
@@ -185,7 +185,7 @@ class ContentionWatch:
     def contention_share(self) -> float:
         """Return the fraction of CPU time that other programs used since the last `begin`.
 
-        If this window is too short, it starts at an earlier sample. Without one, the call waits.
+        If this window is too short, it starts at an earlier sample; if there is none, the call waits.
         """
         now = _sample(self._cores)
         earlier = (sample for sample in reversed(self._samples) if now[0] - sample[0] >= _SHORTEST_SECONDS)

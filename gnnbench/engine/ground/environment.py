@@ -70,7 +70,7 @@ class Environment:
     cpu: str
     architecture: str
     cores: int
-    """The cores that this process may run on."""
+    """Number of cores that this process may run on."""
     quota_cores: float | None = None
     """CPU time limit of the control group (a container's limit), in cores. None if there is no limit."""
     memory_bytes: int
@@ -102,8 +102,8 @@ class Environment:
 def collect(root: Path | None = None, *, device: str = "cuda") -> Environment:
     """Describe this machine and process without importing a measured library.
 
-    Import torch first if the environment will be saved: only torch knows its thread count. Without the GPU
-    (`device` is `cpu`), timings on the CPU stay comparable across GPU drivers.
+    Import torch first if the environment will be saved: only torch knows its thread count. If `device`
+    is `cpu`, the GPU is left out, so that CPU timings stay comparable across GPU drivers.
     """
     count = len(cores())
     torch = sys.modules.get("torch")

@@ -41,5 +41,5 @@ def unknown_name(kind: str, name: str, candidates: Iterable[str]) -> UsageError:
     """Return the error for a name that is no candidate; it suggests a similar candidate, or lists all."""
     names = sorted(candidates)
     matches = difflib.get_close_matches(name.lower(), names, n=1, cutoff=_NEAR)
-    hint = f"did you mean {matches[0]}?" if matches else f"known: {', '.join(names)}"
-    return UsageError(f"unknown {kind} '{name}': {hint}")
+    hint = f": did you mean {matches[0]}?" if matches else f"; known: {', '.join(names)}"
+    return UsageError(f"unknown {kind} '{name}'{hint}")

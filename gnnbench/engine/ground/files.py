@@ -26,7 +26,7 @@ def cache_folder() -> Path:
 
 
 def above(folder: Path) -> list[Path]:
-    """Return a folder and its parents up to the top of its repository; without a repository, the folder."""
+    """Return a folder and its parents up to the top of its repository; without one, only the folder."""
     folder = folder.resolve()
     folders = [folder, *folder.parents]
     index = next((number for number, parent in enumerate(folders) if (parent / ".git").exists()), 0)
@@ -36,7 +36,7 @@ def above(folder: Path) -> list[Path]:
 def project(folder: Path) -> Path:
     """Return the project of a folder: the folder itself or its nearest parent that has a pyproject.toml.
 
-    setup.py or setup.cfg count, too. Without them, this is the top of the repository, or the folder itself.
+    setup.py or setup.cfg count, too. Without any of them, it is the top of the repository, or the folder.
     """
     folders = above(folder)
     projects = (parent for parent in folders if any((parent / name).is_file() for name in _PACKAGING))
@@ -66,7 +66,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def save(path: Path, content: str | bytes, read: Iterable[Path] = ()) -> None:
-    """Write a file that a user named; `read` are input files. A device or a pipe is not replaced."""
+    """Write a file that a user named, or into a device or pipe. Refuse one of the input files, `read`."""
     _check_is_no_input(path, read)
     try:
         if path.exists() and not path.is_file():
@@ -83,7 +83,7 @@ def _check_is_no_input(path: Path, read: Iterable[Path]) -> None:
 
 
 def check_writable(path: Path, read: Iterable[Path] = ()) -> None:
-    """Check that a file can be written, before measuring what will go into it."""
+    """Check that a file can be written, before anything is measured for it."""
     _check_is_no_input(path, read)
     try:
         if path.is_char_device() or path.is_fifo():
@@ -97,7 +97,7 @@ def check_writable(path: Path, read: Iterable[Path] = ()) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Make a folder, and check that it can be written, before measuring what will go into it."""
+    """Make a folder, and check that it can be written, before anything is measured for it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -123,7 +123,7 @@ def writing(cache: Path) -> Iterator[None]:
 
 @contextmanager
 def hold(lock: Path, cache: Path) -> Iterator[None]:
-    """Wait for a lock file and hold it. It must not be in a folder that may be removed."""
+    """Wait for a lock file, and hold it while the context lasts. Its folder must never be removed."""
     with ExitStack() as stack:
         with writing(cache):
             lock.parent.mkdir(parents=True, exist_ok=True)
@@ -149,7 +149,7 @@ def locked(path: Path, how: int) -> Iterator[None]:
 
 @contextmanager
 def temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
-    """Make a locked folder while the context lasts, and remove the folders of killed runs.
+    """Yield a locked folder that exists while the context lasts; also remove the folders of killed runs.
 
     Unlike a process id, a lock is unambiguous across containers and machines.
     """
@@ -170,7 +170,7 @@ def temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """Make a locked folder in the temporary folder."""
+    """Yield a locked folder, in the system's temporary folder, that exists while the context lasts."""
     parent = Path(tempfile.gettempdir())
     try:
         with temporary_folder(parent, _SCRATCH) as folder:

@@ -11,7 +11,7 @@ QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "
 """Options that prevent git from starting other programs."""
 
 WITHOUT_LFS = ("-c", "filter.lfs.smudge=", "-c", "filter.lfs.process=", "-c", "filter.lfs.required=false")
-"""Options that make git write the pointers of Git LFS, and download nothing."""
+"""Options with which git writes Git LFS pointers in place of the files, and downloads nothing."""
 _NO_REPOSITORY = "not a git repository"
 # Git sets these variables for a hook, where they name the hook's repository.
 _FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX")
@@ -44,7 +44,7 @@ def why_no_commit(folder: Path) -> str:
 
 
 def refusal(folder: Path) -> str:
-    """Return why git refuses to read the repository of a folder. Empty if it reads it, or there is none."""
+    """Return why git refuses to read the repository of a folder. Empty if git reads it or finds none."""
     reason = _error_of(folder, "rev-parse", "--git-dir")
     return "" if reason.startswith(_NO_REPOSITORY) else reason
 
@@ -83,7 +83,7 @@ def top(folder: Path) -> Path:
 
 
 def tracked(folder: Path) -> frozenset[str]:
-    """Return the names of the files and folders directly in a folder, as in the commit.
+    """Return the names of the files and folders directly in a folder, according to the commit.
 
     Empty for a package that is installed inside a repository, as git does not track it.
     """
@@ -108,12 +108,12 @@ def ignored(folder: Path) -> list[str]:
 
 
 def tree(folder: Path, commit: str) -> str:
-    """Return the hash of all files of a commit."""
+    """Return the hash of a commit's tree, which depends on all of its files."""
     return _ask(folder, "rev-parse", f"{commit}^{{tree}}").strip()
 
 
 def changes(folder: Path) -> frozenset[str]:
-    """Return the paths of untracked and changed files, submodules' too, relative to the top."""
+    """Return the paths of untracked and changed files, also in submodules, relative to the top."""
     listing = ("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames")
     names = {line[3:] for line in _ask(folder, *listing).split("\0")[:-1]}
     folders = {name for name in names if (folder / name).is_dir()}

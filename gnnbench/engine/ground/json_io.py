@@ -9,13 +9,13 @@ from typing import Any, NoReturn
 from .errors import UsageError
 
 DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
-"""The exceptions of reading content that departs from its format."""
+"""The exceptions that reading may raise if content departs from its format."""
 _LONGEST_REASON = 300
 """Longest reason, in characters."""
 NAMES = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}
 """JSON has neither NaN nor infinity: these texts replace them, written as in test ids."""
 KEY = "gnnbench"
-"""Key of gnnbench's part of a file of pytest-benchmark."""
+"""Key of gnnbench's part in a file of pytest-benchmark."""
 
 
 def read(path: Path, remedy: str) -> Any:
@@ -31,7 +31,7 @@ def read(path: Path, remedy: str) -> Any:
     try:
         return json.loads(raw, parse_constant=NAMES.__getitem__)
     except (ValueError, RecursionError) as error:
-        refuse(path, f"not JSON, or cut off: {error}", remedy)
+        refuse(path, f"not valid JSON, or truncated: {error}", remedy)
 
 
 def refuse(path: Path, reason: str, remedy: str) -> NoReturn:
@@ -57,7 +57,7 @@ def damage(error: Exception) -> str:
     """Return what an exception of DAMAGE says about the content."""
     if isinstance(error, (TypeError, AttributeError)):
         return "a field has the wrong type"  # their texts are about Python's types
-    return f"no {error}" if isinstance(error, KeyError) else str(error)
+    return f"missing key {error}" if isinstance(error, KeyError) else str(error)
 
 
 def fields(value: Any) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def fields(value: Any) -> dict[str, Any]:
 def gnnbench_part(content: Any) -> dict[str, Any]:
     """Return gnnbench's part of a benchmark's `extra_info`, or of a run file. Empty if there is none.
 
-    The part has a whole number as `version`. Users may write anything in its place.
+    A part without a whole number as `version` does not count, because users may write anything there.
     """
     part = fields(fields(content).get(KEY))
     return part if type(part.get("version")) is int else {}

@@ -1,4 +1,4 @@
-"""A suite's labels of a benchmark, which tables, pages and charts show instead of the test id."""
+"""The labels that a suite gives a benchmark; tables, pages and charts show them instead of the test id."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ class Labels:
     """The labels of one benchmark, as the texts that are shown."""
 
     fields: Mapping[str, str]
-    """Everything that distinguishes it from other benchmarks, by name, in the order of the test id."""
+    """Everything that distinguishes the benchmark from others, by name, in the order of the test id."""
     operation: str
     """What is computed."""
     direction: str
-    """Which part of the operation, in a few letters: `f+b`."""
+    """Which part of the operation is timed, abbreviated: `f+b` for forward and backward."""
     platform: str
     """The library, or another implementation."""
     inputs: Mapping[str, str]
@@ -38,7 +38,7 @@ class Labels:
 
     @property
     def work(self) -> tuple[str, ...]:
-        """The labels that all platforms share."""
+        """The labels that are the same on all platforms: operation and direction, and the inputs."""
         return (self.subject, *self.inputs.values())
 
 

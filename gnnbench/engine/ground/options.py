@@ -28,17 +28,17 @@ class Option:
     """pytest has `--gnn-NAME`, commands have `--NAME`; the key in settings has `_` in place of `-`."""
     metavar: str
     default: Any
-    """The default as typed. A flag has True or False; a list, which may be repeated, has a tuple."""
+    """The default as a user would type it: True or False for a flag, a tuple for a list, else a text."""
     read: Callable[[str], Any] = str
-    """Returns the value of a text, or None if it lacks the `form`; may raise UsageError. Not for flags."""
+    """Converts a text; returns None if the text lacks the `form`, or raises UsageError. Not for flags."""
     form: str = ""
-    """What a text must do or be, for the error message."""
+    """The end of the error message `NAME 'TEXT' must ...`."""
     choices: Sequence[str] = ()
     """The allowed texts. If empty, `read` decides."""
     bare: str | None = None
-    """The text that the bare option stands for. None if it needs a text."""
+    """The text to assume if the option is given without one. None if it needs a text."""
     path: str | None = None
-    """Texts with this ending are paths, relative to the file of settings. None if no text is a path."""
+    """Texts with this ending are paths; in settings, relative to their file. None if no text is a path."""
     one_run: bool = False
     """Whether it concerns a single run, so that settings cannot have a default for it."""
     of_machine: bool = False
@@ -67,7 +67,7 @@ class Option:
         return isinstance(self.default, tuple)
 
     def declare(self, add: Callable[..., Any], prefix: str = "") -> None:
-        """Declare the option; its value is None if it is not typed."""
+        """Declare the option to an argument parser; its value is None if the user does not type it."""
         words: dict[str, Any] = {"metavar": self.metavar}
         if self.is_flag:
             words = {"action": argparse.BooleanOptionalAction}
@@ -78,11 +78,11 @@ class Option:
         add(f"--{prefix}{self.name}", help=self.help.replace("%", "%%"), **words)
 
     def described(self, text: str) -> "Option":
-        """Return the option with another help."""
+        """Return a copy of the option with this help text."""
         return replace(self, help=text)
 
     def value(self, typed: Any) -> Any:
-        """Return the value of what was typed: a text, a list of texts, or a flag. None gives the default."""
+        """Convert what was typed: a text, a list of texts or a flag. If None, return the default's value."""
         if self.is_list:
             names = [name.strip() for text in typed or () for name in text.split(",")]
             return tuple(dict.fromkeys(map(self._read, [name for name in names if name] or self.default)))
@@ -100,7 +100,7 @@ class Option:
         return value
 
     def typed(self, value: Any, folder: Path) -> Any:
-        """Return a value of a TOML file as it would be typed. Returns None if it has another type."""
+        """Return a value of a TOML file as a user would type it. Returns None if its type does not fit."""
         if self.is_flag:
             return value if isinstance(value, bool) else None
         parts = value if self.is_list and isinstance(value, list) else [value]
@@ -125,7 +125,7 @@ _SECONDS = _duration, "be a positive number of seconds, as in 300"
 
 
 def seconds(name: str, default: float | None, text: str) -> Option:
-    """Return an option of a command that takes a time."""
+    """Return a command's option whose value is a time in seconds."""
     default_text = "" if default is None else f". Default: {default:.0f}."
     typed = None if default is None else f"{default:.0f}"
     return Option(name, "S", typed, *_SECONDS).described(f"{text}{default_text}")
@@ -142,12 +142,12 @@ def positive(text: str) -> int | None:
 
 
 def described(option: Option, text: str = "") -> Any:
-    """Return a dataclass's field for an option; its value is None if the option is not given."""
+    """Return a dataclass field that stands for an option; the field's default is None."""
     return field(default=None, metadata={"option": option.described(text)})
 
 
 def options_of(values: type[Any]) -> dict[str, Option]:
-    """Return the options of a dataclass, by field."""
+    """Return the options of a dataclass, by field name."""
     return {row.name: row.metadata["option"] for row in fields(values) if "option" in row.metadata}
 
 
@@ -171,13 +171,13 @@ class Options(Values):
     )
     precision: float = described(
         Option("precision", "P", "2%", *FRACTION),
-        "stop measuring a benchmark when its time is known to within this fraction (half-width of the 99% "
-        "interval): 2% or 0.02. Default: 2%.",
+        "stop timing a benchmark when the half-width of the 99% interval is at most this share of the time, "
+        "as in 2% or 0.02. Default: 2%.",
     )
     time_seconds: float | None = described(
         Option("time", "TIME", None, _duration, "be a time, as in 4min or 240"),
-        "time for all benchmarks together, as in 4min or 240 (seconds); each gets a share, and ends early if "
-        "its time is precise. Default: --benchmark-max-time for each benchmark.",
+        "time for all benchmarks together, as in 4min or 240 (seconds). Each gets a share, and stops early "
+        "if its --gnn-precision is reached. Default: --benchmark-max-time for each.",
     )
     layouts: str | None = described(
         Option("layouts", "HOW", None, choices=("sample", "one", "off")),
@@ -194,12 +194,12 @@ class Options(Values):
     )
     turns: bool = described(
         Option("turns", "HOW", "auto", partial(eq, "auto"), choices=("auto", "never"), compares=True),
-        "auto: --benchmark-compare builds the baseline's code again, and times changed benchmarks of both "
-        "versions in turns; never: it uses the baseline's saved times. Default: auto.",
+        "auto: --benchmark-compare rebuilds the baseline's code, and times changed benchmarks in turns with "
+        "it; never: it uses the baseline's times. Default: auto.",
     )
     results: bool = described(
         Option("results", "", True, compares=True),
-        "compare the outputs of both versions if --benchmark-compare times them in turns. Default: on.",
+        "compare the outputs of benchmarks that --benchmark-compare times in turns. Default: on.",
     )
     budget_seconds: float = described(
         Option("budget", "S", "300", *_SECONDS, compares=True),

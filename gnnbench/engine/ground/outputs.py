@@ -30,8 +30,8 @@ class TooMuchError(Exception):
 class OutputParts:
     """The parts of an output, read without running functions of `tested`, the packages under test.
 
-    `plain` returns the text of an object of another type, or None if it has none. Without `plain`, an
-    UncomparableError names such an object and its place.
+    `plain` returns a text to compare for an object of any other type, or None if there is none. Without
+    `plain`, such an object raises UncomparableError, which names its type and place.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ INSTALL = {
     "dgl": "pip install 'gnnbench[dgl]'",
     **dict.fromkeys(PAGES, "pip install 'gnnbench[report]'"),
 }
-"""Install command by package, unless that is `pip install PACKAGE`."""
+"""Install commands by package, where they are not `pip install PACKAGE`."""
 
 _INSTALL_FOR_CUDA = {"dgl": "its builds for CUDA are at https://www.dgl.ai/pages/start.html"}
 """How to get the CUDA build, by package, if the package index has only the CPU build."""
@@ -68,12 +68,12 @@ def unusable(package: str) -> str | None:
         importlib.import_module(package)
     except Exception as error:  # noqa: BLE001 - a broken installation may raise anything
         line, *_ = str(error).splitlines() or [type(error).__name__]
-        return one_line(f"{package} does not import: {line}")
+        return one_line(f"{package} cannot be imported: {line}")
     return None
 
 
 def missing_one_of(packages: Sequence[str]) -> str | None:
-    """Return that none of `packages` is installed. Returns None if one is, or there are none."""
+    """Return a message if none of `packages` is installed. Returns None otherwise, or for no packages."""
     if not packages or any(map(is_installed, packages)):
         return None
     if len(packages) == 1:

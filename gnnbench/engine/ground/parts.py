@@ -1,8 +1,8 @@
-"""Which parts a value has, by its type: for all code that walks through objects.
+"""Defines the parts of a value by its type, for all code that walks through objects.
 
-This code copies inputs, searches for them, compares outputs, and finds the values that a function reads.
-Types are found by name, so that no package is imported that the measured code does not import. Parts are read
-from where they are stored: no function of the code under test runs.
+Such code copies inputs, searches for them, compares outputs, and finds the values that a function reads.
+Types are identified by name, so that gnnbench imports no package that the measured code does not import.
+Parts are read from where they are stored: no function of the code under test runs.
 """
 
 import sys
@@ -15,7 +15,7 @@ from types import MappingProxyType, MemberDescriptorType, MethodType
 from typing import Any, NamedTuple
 
 Parts = Iterable[tuple[str, Any]]
-"""The parts of a value, each with how to reach it from the value: `[0]`, `['x']`, `.weight`."""
+"""The parts of a value, each with the expression to reach it: `[0]`, `['x']`, `.weight`."""
 
 _FEW = 60
 """Most characters that are shown of a dictionary's key; a hash distinguishes longer keys."""
@@ -27,13 +27,13 @@ class Kind(NamedTuple):
     parts: Callable[[Any], Parts]
     """Everything that may be, or contain, a tensor or an array."""
     rebuild: Callable[[Any, list[Any]], Any] | None = None
-    """The inverse: returns a value with other parts, in the same order. None if only deepcopy can."""
+    """Makes a value of the type from new parts, in the order of `parts`. None if only deepcopy can."""
     content: Callable[[Any], Parts] | None = None
-    """The parts to compare, if not `parts`: equal values have equal parts, however they are stored."""
+    """The parts to compare, if not `parts`. They are equal for equal values, however these are stored."""
     subclasses: bool = True
     """Whether subclasses are treated like the type."""
     is_free: bool = False
-    """Whether the parts are independent, so that each may get another value."""
+    """Whether the parts are independent of each other, so that a single one may be replaced."""
 
 
 def kind_of(value: Any) -> Kind | None:
@@ -46,13 +46,13 @@ def kind_of(value: Any) -> Kind | None:
 
 
 def kind_or_container(value: Any) -> Kind | None:
-    """Return how to read the parts of a value, which may also be of a subclass of a container."""
+    """Return how to read a value's parts, as `kind_of` does, but also for subclasses of containers."""
     kinds = (kind for base, kind in _CONTAINERS.items() if issubclass(type(value), base))
     return kind_of(value) or next(kinds, None)
 
 
 def content_of(value: Any, tested: Collection[str] = ()) -> Parts | None:
-    """Return the parts of a container, a graph or a table to compare. Returns None for other values."""
+    """Return the parts to compare of a container, graph or table. Returns None for other values."""
     kind = kind_or_container(value) or _library_kind(value, tested)
     if kind is None or kind is LEAF or kind is TENSOR:
         return None
@@ -69,7 +69,7 @@ def _library_kind(value: Any, tested: Collection[str]) -> Kind | None:
 
 
 def attributes_of(value: Any) -> Parts | None:
-    """Return an object's attributes and slots. Returns None for a class, and for types written in C."""
+    """Return an object's attributes and slots. Returns None for a class, and if its type is written in C."""
     bases = type(value).__mro__[:-1]
     in_python = all(base.__flags__ & _HEAP_OR_FIXED == _HEAP for base in bases)
     if not bases or not in_python or issubclass(type(value), type):
@@ -122,7 +122,7 @@ def captured(function: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _items(value: Any) -> Parts:
-    """Return the items of a dictionary. A key that is an object is written as its type and number."""
+    """Return the items of a dictionary. A key that is an object is written as its type and position."""
     items = dict.items(value) if issubclass(type(value), dict) else value.items()
     for number, (key, item) in enumerate(items):
         yield f"[{_key_text(number, key)}]", item
@@ -174,7 +174,7 @@ def _optimizer(value: Any) -> Parts:
 
 
 def _sparse_tensor(value: Any) -> Parts:
-    """Return torch_sparse's matrix as torch's COO tensor, as its cached indices depend on earlier calls."""
+    """Return a SparseTensor as a COO tensor: the indices that it caches depend on earlier calls."""
     storage, torch = vars(vars(value)["storage"]), sys.modules["torch"]
     row, values = storage["_row"], storage["_value"]
     if row is None:
@@ -211,7 +211,7 @@ def _dgl(graph: Any) -> Parts:
 
 
 def dgl_features(graph: Any) -> list[Any]:
-    """Return the features of a graph of DGL, of all its nodes and edges."""
+    """Return the features of all nodes and edges of a DGL graph."""
     frames = (*graph._node_frames, *graph._edge_frames)  # noqa: SLF001 - its features by relation
     return [frame[name] for frame in frames for name in frame]
 
@@ -224,7 +224,7 @@ def _dgl_content(graph: Any) -> Parts:
 
 _HEAP = 1 << 9
 _HEAP_OR_FIXED = _HEAP | 1 << 8
-"""Flags of types: classes of Python can be changed, and are not written in C."""
+"""Type flags: a class written in Python is on the heap and not immutable, so only the first bit is set."""
 _PLAIN_KEYS = frozenset({bool, int, float, complex, str, bytes, type(None)})
 
 LEAF = Kind(lambda _: ())
@@ -286,14 +286,14 @@ _KINDS: dict[str, Kind] = {
     # It keeps the graph that it sampled last, and an array for the nodes.
     "dgl.dataloading.neighbor_sampler.NeighborSampler": Kind(_stored("g", "mapping")),
 }
-"""By the full name of a type. A subclass is looked up by its nearest base."""
+"""Kinds by the full name of a type. A subclass has the kind of its nearest base."""
 
 _CONTAINERS: Mapping[type, Kind] = {
     **dict.fromkeys((dict, MappingProxyType), Kind(_items, is_free=True)),
     **dict.fromkeys((list, tuple, deque), Kind(_elements, is_free=True)),
     **dict.fromkeys((set, frozenset), Kind(_members)),
 }
-"""How containers are read; subclasses too."""
+"""Kinds of containers and of their subclasses."""
 
 _LIBRARIES: Mapping[tuple[str, str], Kind] = {
     ("networkx", "Graph"): Kind(_stored("_node", "_adj")),
@@ -308,7 +308,7 @@ _LIBRARIES: Mapping[tuple[str, str], Kind] = {
         lambda value: ((".mask", value.mask), (".data", value.filled(value.dtype.type())))
     ),
 }
-"""By the name under which a library has a type; functions of the library read them."""
+"""Kinds by module and name of a library's type. They call functions of the library to read the parts."""
 
 
 def tensors(value: Any) -> Iterator[Any]:

@@ -1,6 +1,6 @@
 """A project's own settings: defaults of options, and rules for single benchmarks.
 
-They are the table `[tool.gnnbench]` of pyproject.toml, or gnnbench.toml, which has the same keys at its top.
+They are in the table `[tool.gnnbench]` of pyproject.toml, or at the top level of gnnbench.toml.
 """
 
 # ruff: noqa: RUF009 - `described` returns a field of dataclasses
@@ -58,21 +58,21 @@ class Settings:
     name: str = ""
     """Name of the file."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    """Values of options by key, as they are in the file; for a command, the table of its options."""
+    """Values of options by key, as in the file; a command's name is the key of the table of its options."""
     rules: tuple[Rule, ...] = ()
 
     def rule(self, key: str, name: str) -> Rule | None:
-        """Return the last rule that matches a benchmark and sets a field of `Rule`. None if there is none."""
+        """Return the last rule that matches a benchmark and sets the field `key`, or None."""
         rules = [rule for rule in self.rules if getattr(rule, key) is not None and rule.matches(name)]
         return rules[-1] if rules else None
 
     def value(self, key: str, name: str) -> Any:
-        """Return a field of the last rule that matches a benchmark and sets it. None if there is none."""
+        """Return the field `key` of the rule that `rule` returns. None if there is no such rule."""
         rule = self.rule(key, name)
         return rule and getattr(rule, key)
 
     def without_effects(self) -> "Settings":
-        """Return these settings without the rules' effects, as the command line gives one effect for all."""
+        """Return these settings without the rules' effects, as the command line gives one for all."""
         return replace(self, rules=tuple(replace(rule, effect=None) for rule in self.rules))
 
     def place(self, rule: Rule) -> str:
@@ -126,14 +126,14 @@ def parse(file: Path, table: Any) -> Settings:
 def _rule(file: Path, number: int, table: Mapping[str, Any]) -> Rule:
     typed = as_typed(file, f"rule {number}", table, options_of(Rule).values())
     if "benchmarks" not in typed:
-        raise UsageError(f'{file}: rule {number} has no key benchmarks; add their ids, as in "*spmm*cora*"')
+        raise UsageError(f'{file}: rule {number} has no key benchmarks; add a pattern, as in "*spmm*cora*"')
     return replace(Rule.parse(**typed), number=number)
 
 
 def as_typed(
     file: Path, part: str, table: Mapping[str, Any], options: Iterable[Option], others: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return a table of a file with its values as they would be typed, checked as far as possible.
+    """Return the values of a file's table as a user would type them, after checking what can be checked.
 
     `others`: known keys in addition to those of the options.
     """
@@ -147,7 +147,7 @@ def as_typed(
         option, text = options_by_key[key], clipped(json.dumps(value, default=str, ensure_ascii=False))
         typed[key] = option.typed(value, file.parent)
         if typed[key] is None:
-            form = "true or false" if option.is_flag else "a text, a number or a list of them"
+            form = "true or false" if option.is_flag else "a text, a number or a list of these"
             raise UsageError(f"{where}: {key} = {text} must be {form}")
         try:
             if not option.of_machine:
@@ -158,6 +158,6 @@ def as_typed(
 
 
 def check_keys(where: str, table: Mapping[str, Any], keys: Collection[str]) -> None:
-    """Refuse a table of a file with an unknown key."""
+    """Raise UsageError if a table of a file has an unknown key."""
     if unknown := next((key for key in table if key not in keys), None):
         raise UsageError(f"{where}: {unknown_name('key', clipped(unknown), keys)}")

@@ -1,4 +1,4 @@
-"""Times, sizes, fractions and intervals as text, and read from text."""
+"""Writes times, sizes, fractions and intervals as text, and reads some of them from text."""
 
 import math
 import re
@@ -8,7 +8,7 @@ _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _MOST_DIGITS = 6
 """Most digits of a bound near 0."""
 _LEAST_RATIO, _MOST_RATIO = 0.1, 100
-"""A ratio below the first is written the other way round, a bound above the second as `over 100`."""
+"""Ratios below the first are inverted (`370x faster`); bounds above the second become `over 100`."""
 _MINUTE, _HOUR = 60, 3600
 _SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|\.[0-9]+) *([^\W\d_]+)")

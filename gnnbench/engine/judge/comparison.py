@@ -73,7 +73,7 @@ class Work:
         """Return notes on the code, counters and instructions that changed."""
         code = (f"code: {self.changed.sentence()}",) if self.changed else ()
         if self.changed is None and self.no_fingerprint:
-            code = (f"code not compared, {self.no_fingerprint}",)
+            code = (f"code not compared: {self.no_fingerprint}",)
         if self.cost:
             code = (self.cost_sentence,)
         text = units.listed([str(counter) for counter in self.counters], _COUNTERS)

@@ -39,7 +39,7 @@ class Control:
         """The ratio with its interval as text, and the consequence if the control fails."""
         interval = units.interval(self.low, self.high)
         text = f"control, base against base: {units.ratio(self.ratio)} ({interval})"
-        return f"{text}, so times decide nothing: repeat the run on a quiet machine" if self.fails else text
+        return f"{text}, so no times are judged: repeat the run on a quiet machine" if self.fails else text
 
 
 def control(visits: Sequence[Visit]) -> Control | None:

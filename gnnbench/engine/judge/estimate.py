@@ -149,14 +149,14 @@ class RatioEstimate:
     @property
     def too_few(self) -> str:
         """The reason for *undecided* if there are fewer than FEWEST_PAIRS pairs."""
-        return f"{units.count(self.pairs, 'pair')}, a verdict needs at least {FEWEST_PAIRS}"
+        return f"{units.count(self.pairs, 'process pair')}, but a verdict needs {FEWEST_PAIRS}"
 
     @property
     def doubt(self) -> str | None:
         """Why there is no verdict yet, whatever the interval is. None if the interval decides."""
         if self.pairs < self.fewest:
-            reason = f"a ratio above {FACTOR:g}x needs {self.fewest}: processes have two modes"
-            return f"{units.count(self.pairs, 'pair')}, {reason}"
+            reason = f"a ratio above {FACTOR:g}x needs {self.fewest}, as processes have two modes"
+            return f"{units.count(self.pairs, 'process pair')}, but {reason}"
         return self.outliers.doubt
 
 
@@ -186,7 +186,7 @@ def judge_estimate(
     # The reason names the levels of the run, not those of this interim analysis.
     verdict, reason = judgement.verdict, judgement.code.text(thresholds)
     if verdict in ("slower", "faster") and estimate.shrunk and estimate.agreeing < _AGREEING:
-        verdict, reason = "undecided", "some pairs contradict the difference"
+        verdict, reason = "undecided", "some pairs of processes contradict the difference"
     if estimate.pairs < FEWEST_PAIRS:
         if verdict not in ("slower", "faster") or suffix:
             return _with_counts(undecided, estimate)

@@ -50,7 +50,7 @@ class InstructionChange:
         change = f"{self.fraction + 1:,.0f} times the" if is_multiple else f"{self.fraction:+.1%}"
         text = f"{change} instructions ({units.amount(self.base)} to {units.amount(self.head)})"
         if not self:
-            return f"{text}, no more than noise"
+            return f"{text}, within noise"
         places = ", ".join(map(_function_change, self.functions))
         return f"{text}: {places}" if places else text
 

@@ -59,7 +59,7 @@ class Outliers:
         """Why the kept pairs allow no verdict. None if they allow a verdict."""
         # The sides of the median pair may be in different modes.
         if self.contrary > _RARE * self.pairs:
-            return f"base and head differ by over {FACTOR:g}x in most pairs, not in all: possibly two modes"
+            return f"base and head differ by over {FACTOR:g}x in most pairs, but not all: possibly two modes"
         # Without a change, excluded pairs are as often above as below (McNemar, 1947). In a sign test, three
         # of three and five of six have a probability of at most 1/8.
         majority = max(self.above, self.below)

@@ -142,11 +142,11 @@ class Schedule:
         if len(self._starts) != 1 or not undecided:
             return ""
         benchmarks, seconds = units.count(len(undecided), "benchmark"), selection.price(undecided)
-        text = f"a pair takes at least {units.seconds(seconds)} for {benchmarks}: the budget allows"
+        text = f"a process pair takes at least {units.seconds(seconds)} for {benchmarks}: the budget allows"
         if (pairs := selection.affordable_pairs()) >= FEWEST_PAIRS:
-            return f"{text} about {pairs} pairs; a verdict needs {FEWEST_PAIRS}"
+            return f"{text} about {pairs} pairs, and a verdict needs {FEWEST_PAIRS}"
         count = len(selection.decidable) or "none"
-        return f"{text} verdicts on {count} of them; {self._budget_advice()} pairs of each"
+        return f"{text} verdicts on {count} of them; {self._budget_advice()} pairs for each"
 
     def spend(self, seconds: float) -> None:
         """Subtract time for other things than timing from the budget."""

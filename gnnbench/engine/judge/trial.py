@@ -23,7 +23,7 @@ _PAIR_SD = 0.03
 _CONTRADICTING = 2.0
 """A mean that is at least this many standard errors from a ratio contradicts the ratio."""
 
-_SHORT = "judged by wall time, as the GPU works less than 20 µs in a call: take a larger graph"
+_SHORT = "judged by wall time, as the GPU works for less than 20 µs per call: use a larger graph"
 _DISTURBED = 0.03
 """CPU time is judged if other programs used more than this share of the time of the base's blocks."""
 _BY_CPU = "judged by CPU time, as other programs used the cores"
@@ -108,4 +108,4 @@ def contradiction(judgement: Judgement, visits: Sequence[Visit]) -> str | None:
     if shortfall < abs(ratio) / 2 or shortfall < _CONTRADICTING * max(expected, between):
         return None
     apart, together = units.ratio(math.exp(mean)), units.ratio(judgement.ratio)
-    return f"{together} in one process, {apart} in {units.count(len(logs), 'pair')} of two: not confirmed"
+    return f"not confirmed: {together} with both sides in one process, but {apart} with a process for each"

@@ -59,7 +59,7 @@ class Reason(Enum):
     """Why a benchmark has its verdict. Users see the text of the member."""
 
     EXCLUDES_ONE = "the simultaneous {family_level} interval excludes 1"
-    WITHIN_EFFECT = "the per-benchmark {own_level} interval lies within {effect}"
+    WITHIN_EFFECT = "the per-benchmark {own_level} interval lies within {effect} of 1"
     SMALL_CHANGE = "a significant change, but smaller than {effect}"
     WIDE_INTERVAL = "the interval is too wide"
     TOO_FEW_BLOCKS = "too few measurements for an interval"
@@ -124,7 +124,7 @@ class Judgement:
 
 
 SAME_CODE = Judgement("same", "runs the same code", same_code=True)
-SAME_WORK = Judgement("same", "as many operators, copies, kernels, library calls and Python calls")
+SAME_WORK = Judgement("same", "equal numbers of operators, copies, kernels, library calls and Python calls")
 """The judgement on the host if the counts of its work are equal on both sides."""
 SAME_KERNELS = Judgement("same", "launches the same kernels on the same values")
 """The judgement on the GPU's own time if the kernels are equal on both sides."""
@@ -164,7 +164,7 @@ def require_confirmation(judgement: Judgement, processes: int) -> Judgement:
     `processes`: number of new processes. Two of them, or the only one, must have run without contention.
     """
     if judgement.verdict == "slower" and judgement.head_processes < 1 + min(processes, 2):
-        reason = "too few processes without contention confirmed it"
+        reason = "too few new processes without CPU contention confirmed it"
         return replace(judgement, verdict="undecided", reason=reason)
     return judgement
 

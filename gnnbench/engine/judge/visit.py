@@ -191,7 +191,7 @@ class Inspections:
         if not all(self._launches):
             return ""
         differing = (pair for pair in zip_longest(*self._launches, fillvalue="nothing") if len({*pair}) > 1)
-        return next((f"launches {head} in place of {base}" for base, head in differing), "")
+        return next((f"the head launches {head} in place of {base}" for base, head in differing), "")
 
     @property
     def same_work(self) -> bool:

@@ -22,7 +22,7 @@ _PARAMETERS = {
     "_make_stats": "self iterations",
 }
 """Parameters of the methods of pytest-benchmark's fixture that gnnbench replaces or calls."""
-FIXED = "benchmark.pedantic fixes the calls"
+FIXED = "benchmark.pedantic prescribes the calls"
 """Why the inputs of `benchmark.pedantic` are not copied, and why its calls have no fingerprint."""
 
 
@@ -149,7 +149,7 @@ def check_pytest_benchmark() -> None:
 
 def whole_call_reason(reason: str) -> str:
     """Return why a benchmark with the marker `whole_call` has no counters and no fingerprint."""
-    return f"whole calls are timed: {reason}"
+    return f"each call is timed as a whole ({reason})"
 
 
 def _is_valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_options: Any) -> bool:

@@ -88,7 +88,7 @@ def counter_name() -> str:
     if not shutil.which("valgrind"):
         raise UsageError(f"counting instructions needs valgrind, which is not installed: {_INSTALL}")
     if os.uname().machine != ARCHITECTURE:
-        raise UsageError(f"counting instructions needs a processor of the architecture {ARCHITECTURE}")
+        raise UsageError(f"counting instructions needs a processor with the {ARCHITECTURE} architecture")
     version = subprocess.run(["valgrind", "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S607
     return version.strip().replace("valgrind-", "callgrind ")
 

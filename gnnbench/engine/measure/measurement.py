@@ -80,7 +80,7 @@ class Measurement:
     def add(self, block: Block) -> None:
         """Add a block. Raises ClockError if a round took no positive time."""
         if min(block.seconds) <= 0:
-            raise ClockError(f"a round took no time by {self.clock}: choose another --benchmark-timer")
+            raise ClockError(f"a round took no time on {self.clock}: choose another --benchmark-timer")
         self.blocks_ns.append(self._per_call_ns(block.seconds))
         if block.device_seconds is not None:
             self.processes[0].device_blocks_ns.append(self._per_call_ns([block.device_seconds]))

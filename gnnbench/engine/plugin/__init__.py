@@ -22,10 +22,10 @@ _DEFAULT_STORAGE = "file://./.benchmarks"
 _SUITE = "gnnbench-suite"
 _MARKERS = {
     f"{IN_PLACE}(reason)": "time this benchmark on its original inputs, never on copies.",
-    f"{WHOLE_CALL}(reason)": "time whole calls of this benchmark by the wall clock, and trace none: "
-    "it starts processes or threads.",
-    f"{FIXED_INPUTS}(reason)": "compare the results of this benchmark for its own inputs only: other values "
-    "of the same type and shape make no sense.",
+    f"{WHOLE_CALL}(reason)": "time each call of this benchmark as a whole by the wall clock, and never "
+    "trace it, because it starts processes or threads.",
+    f"{FIXED_INPUTS}(reason)": "compare the outputs of this benchmark for its own inputs only, because other "
+    "values of the same type and shape make no sense.",
 }
 
 
@@ -90,7 +90,7 @@ def _why_left_to_pytest_benchmark(config: pytest.Config, base: Any) -> str:
     """Return why pytest-benchmark handles `--benchmark-compare=base`. Empty if gnnbench does."""
     option = config.option
     if untimed := [option.name for option in untimed_options(config)]:
-        return f"--gnn-{untimed[0]} times nothing"
+        return f"--gnn-{untimed[0]} turns timing off"
     is_variant = isinstance(base, str) and (base == variant.WORKING_TREE or ":" in base)
     if not base or option.gnn_strict or is_variant:
         return ""
@@ -135,6 +135,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
         reason = _why_left_to_pytest_benchmark(config, config.option.benchmark_compare)
         text = f"pytest-benchmark compared, because {reason}; to compare with gnnbench, give {A_COMMIT}"
-        say(terminalreporter, f"{text} or record times", how_to_record(config))
+        say(terminalreporter, f"{text} or record timings", how_to_record(config))
     if records := report_values(terminalreporter, "gnnbench"):
         terminal.summarize(terminalreporter, records)

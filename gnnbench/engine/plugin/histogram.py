@@ -62,14 +62,14 @@ class _Histogram:
         drawn = sum(len(rows) for _, rows in groups)
         if timed > drawn:
             left_out = units.count(timed - drawn, "benchmark")
-            terminal.say(terminalreporter, f"not drawn, because the test failed: {left_out}")
+            terminal.say(terminalreporter, f"not drawn, because their tests failed: {left_out}")
         elif not timed and not self._config.option.collectonly:
             terminal.say(terminalreporter, "--benchmark-histogram: no benchmark was timed")
         try:
             if groups:
                 self._draw(terminalreporter, groups)
         except UsageError as error:
-            line = f"failed: --benchmark-histogram: {error}; give the beginning of another path"
+            line = f"failed: --benchmark-histogram: {error}; give another prefix"
             terminal.say(terminalreporter, line, red=True)
             session = terminalreporter._session  # noqa: SLF001
             if session and session.exitstatus == pytest.ExitCode.OK:

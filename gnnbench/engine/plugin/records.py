@@ -29,8 +29,8 @@ def find(config: pytest.Config) -> tuple[Record | None, Note | None]:
         return record, None
     text = f"there are no timings of this machine ({environment.name(machine)}) in {baseline.FOLDER}"
     if record:
-        text += f"; the most similar, {record.environment}, differs in {runs.describe_fields(fields)}"
-    text += f"; compare with a commit, as in {A_COMMIT}, or record them"
+        text += f"; the most similar record, {record.environment}, differs in {runs.describe_fields(fields)}"
+    text += f"; compare with a commit, as in {A_COMMIT}, or record timings"
     return None, Note(text, how_to_record(config))
 
 

@@ -6,7 +6,7 @@ import sys
 from contextlib import suppress
 from types import FrameType
 
-RETURN = "its call forks, and both processes return"
+RETURN = "its call forks, and both processes return from it"
 _WAIT_MS = 2000
 """How long to wait for a forked process that may still return."""
 _OWN_PACKAGE = __name__.partition(".")[0]

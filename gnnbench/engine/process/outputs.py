@@ -53,7 +53,7 @@ class UnsteadyPlaces(NamedTuple):
     def note(self) -> str:
         """Return a note that names the excluded places, or an empty text if there are none."""
         places = sorted({*self.places, *(f"{prefix}..." for prefix in self.prefixes)})
-        note = f"left out, as two processes of the base differ there: {listed(places, _SHOWN)}"
+        note = f"not compared where two processes of the base differ: {listed(places, _SHOWN)}"
         return note if places else ""
 
 
@@ -129,7 +129,7 @@ def _failure(answer: Mapping[str, Any]) -> str:
     if answer["answer"] != "returned":
         return str(answer["reason"])
     failures = (call["failure"] for call in answer["calls"] if call["failure"])
-    return next((f"a further call raises {failure}" for failure in failures), "")
+    return next((f"another call raises {failure}" for failure in failures), "")
 
 
 def unsteady_places(base: Mapping[str, Any], again: Mapping[str, Any], fetch: Fetch) -> UnsteadyPlaces:

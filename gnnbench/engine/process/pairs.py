@@ -182,7 +182,7 @@ class Pairs(ExitStack):
         for is_last in (False, True):
             pair, self._next = self._next or Pair(settings, self.shared), None
             what = f"the processes of pair {pair.number}" if pair.number else "both sides"
-            self._listener.step(f"{settings.about}starting {what}, and collecting", at_most_seconds)
+            self._listener.step(f"{settings.about}starting {what}, and collecting tests", at_most_seconds)
             with pair:
                 if not pair.broken or pair.broken_side in settings.spared:
                     if self.starts_ahead and self.shared.why_no_forks and len(cores()) >= _FEWEST_CORES:

@@ -165,7 +165,7 @@ class Processes:
         """Start one parent process for both sides. If this fails, store the reason and return None."""
         (base, head), shared, begin = variants, self.shared, RealTime.seconds()
         if base.environment != head.environment or base.versions != head.versions:
-            shared.why_apart = shared.why_apart or "the sides differ in variables or installed packages"
+            shared.why_apart = shared.why_apart or "the sides differ in environment variables or packages"
         if shared.why_apart:
             return None
         order = self.order()

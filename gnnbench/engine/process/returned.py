@@ -35,10 +35,10 @@ _CLEARLY = 2.0
 HEAD_RAISES = "the head raises "
 """Beginning of the reason if only the head raises an error."""
 _INPUTS = "the inputs differ: "
-_UNSTEADY = "two calls of the base differ: random numbers, a state that it keeps, or a changing order"
-_VALUES = "other values: random without a seed, or set by the time, a file or an earlier benchmark"
-_REPEATED = "for the inputs of an earlier call the head executes less code, and the base does not"
-_TOO_LONG = "compared for fewer new values: with more of them, a call takes over 20 times as long"
+_UNSTEADY = "two calls of the base with equal inputs differ: random numbers, stored state or changing order"
+_VALUES = "different values: random without a seed, or from the time, a file or an earlier benchmark"
+_REPEATED = "the head, unlike the base, executes less code if an earlier call had the same inputs"
+_TOO_LONG = "compared with fewer new input values, as more of them make a call over 20 times as slow"
 _ATTRIBUTE = re.compile(r"^output.*\.\w+$| after the calls$")
 _PRIVATE = "._"
 """Part of the place of each private attribute; differences in private attributes are harmless."""
@@ -68,7 +68,7 @@ def agreement(
         if answer["answer"] != "returned":
             return not_compared(answer["reason"])
         if side == "base" and (failure := answer["calls"][GIVEN]["failure"]):
-            return not_compared(f"base: a further call raises {failure}")
+            return not_compared(f"base: another call raises {failure}")
     head, names = as_in_base(base, head)
     base, head = without(base), without(head)
     if reason := _input_difference(base["inputs"], head["inputs"]):
@@ -146,7 +146,7 @@ class _OutputComparison:
         self._compare(GIVEN)
         self._compare_shared()
         if head_refuses(base, head):
-            raise _DifferError(f"{HEAD_RAISES}{head['refused']} for new values, the base does not")
+            raise _DifferError(f"{HEAD_RAISES}{head['refused']} for new input values, but the base does not")
         if self._same_replaced:
             if self._replaced[_BASE]:
                 self._compare(NEW)
@@ -159,7 +159,7 @@ class _OutputComparison:
             only_here = sorted(self._replaced[side] - self._replaced[other])
             self._lacking += [f"{SIDES[side]} has {place}" for place in only_here]
         if not self._repeats(_HEAD):
-            raise _DifferError("the head does not repeat itself, and the base does")
+            raise _DifferError("two calls with the same inputs return different outputs in the head only")
         more = head["kept_bytes"] - base["kept_bytes"]
         if more > LEAST_KEPT_BYTES:
             raise _DifferError(
@@ -171,7 +171,7 @@ class _OutputComparison:
         for key, number in (("shared", GIVEN), ("reused", NEW), ("reused", AGAIN)):
             owner = "an input" if key == "shared" else "an earlier output"
             for place in self._of_head_only(number, key):
-                self._notes.append(f"output{place} shares memory with {owner} in the head alone")
+                self._notes.append(f"output{place} shares memory with {owner} in the head only")
 
     def _of_head_only(self, number: int, key: str) -> list[str]:
         """Return the places that only the head's answer lists for a call, under the key `key`."""
@@ -196,9 +196,9 @@ class _OutputComparison:
         """Compare all values of one call. Raises _DifferError at the first value that differs."""
         base, head = (calls[number] for calls in self._calls)
         if head["failure"]:
-            raise _DifferError(f"{HEAD_RAISES}{head['failure']}, the base does not")
+            raise _DifferError(f"{HEAD_RAISES}{head['failure']}, but the base does not")
         unread = {**base["left"], **head["left"]}
-        self._notes += [f"output{place} is a {kind}" for place, kind in unread.items()]
+        self._notes += [f"output{place}, a {kind}, cannot be compared" for place, kind in unread.items()]
         for place in dict.fromkeys((*base["parts"], *head["parts"])):
             base_part, head_part = base["parts"].get(place), head["parts"].get(place)
             if place.endswith(" by the output") and not base["differentiable"]:
@@ -238,13 +238,13 @@ class _OutputComparison:
     def _one_sided(self, number: int, place: str, side: int) -> str:
         """Return the message that only `side` has a value, or that the head has another type there."""
         if place.endswith("after the call"):
-            return f"the {SIDES[side]} changes {input_of(place)}, and the {SIDES[1 - side]} does not"
+            return f"the {SIDES[side]} changes {input_of(place)}, but the {SIDES[1 - side]} does not"
         head = self._calls[_HEAD][number]
         if side == _BASE and f"{place} type" in head["parts"]:
-            return f"{place} is a {self._fetch(_HEAD, number, f'{place} type')} in the head"
+            return f"{place} is a {self._fetch(_HEAD, number, f'{place} type')} in the head only"
         for unread, kind in head["left"].items() if side == _BASE else ():
             if place.startswith(f"output{unread}"):
-                return f"output{unread} is a {kind} in the head"
+                return f"output{unread} is a {kind} in the head only"
         return f"only the {SIDES[side]} has {place}"
 
     def _compare_values(self, number: int, place: str, kind: str) -> None:
@@ -268,7 +268,7 @@ class _OutputComparison:
             difference = _difference(place, compare(base, steady_head, kind))
         if not may_differ:
             raise _DifferError(self._explanation(number, place) or difference)
-        self._notes.append(f"{place} changes when the inputs move by units in the last place")
+        self._notes.append(f"{place} changes when the inputs change by units in the last place")
 
     def _compare_floats(self, number: int, place: str, kind: str, base: Values, head: Values) -> float:
         """Return the largest error of floating-point numbers that are close, or raise _DifferError."""
@@ -298,10 +298,10 @@ class _OutputComparison:
             return ""
         base_given, head_given = (calls[GIVEN]["parts"].get(place) for calls in self._calls)
         if head_given == self._calls[_HEAD][NEW]["parts"][place]:
-            return f"for new inputs, {place} is the result of an earlier call with others"
+            return f"for new inputs, {place} is still that of an earlier call with other inputs"
         if head_given != base_given:  # they differ by no more than rounding
             return ""
-        return f"{place} is right only for the values that the benchmark uses"
+        return f"{place} is right only for the benchmark's own inputs"
 
 
 def _harmless(place: str, *, is_new: bool = False) -> str:

@@ -126,7 +126,7 @@ class Sessions:
             self.active = before
         if self.workers[before + 1].collected:
             return None
-        return {"answer": "collected", "why_apart": "the suite cannot be collected twice"}
+        return {"answer": "collected", "why_apart": "the suite cannot be collected twice in one process"}
 
     def first_answer(self, collected: Mapping[str, Any], root: str) -> Mapping[str, Any] | None:
         """Run the next session when one has collected the suite. The last session returns all answers.

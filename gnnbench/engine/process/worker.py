@@ -203,7 +203,7 @@ class Worker(Overrides, Instrument):
         status = 1
         if child := os.fork():
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-            failure = {"text": f"its process ended with exit status {status}", "skipped": False}
+            failure = {"text": f"the test's process ended with exit status {status}", "skipped": False}
             return {"answer": "done", "failure": failure, "held": False, "fixture": ""} if status else {}
         self._forks.reset()
         try:

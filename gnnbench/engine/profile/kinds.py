@@ -73,7 +73,7 @@ def profile(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[dict[
     unavailable: dict[str, str] = {}
     for name in kinds:
         if name != "functions" and (reason := unusable("torch")):
-            unavailable[name] = f"profile kinds except functions need torch: {reason}"
+            unavailable[name] = f"all profile kinds except functions need torch: {reason}"
             continue
         try:
             if name in _TARGETS:

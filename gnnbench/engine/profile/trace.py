@@ -34,7 +34,7 @@ def trace(subject: Subject, folder: Path) -> dict[str, Any]:
 def kernels(subject: Subject, _folder: Path) -> dict[str, Any]:
     """Record the repeats after a first call and a warm-up, and return their `summary`."""
     if subject.device != "cuda":
-        reason = why_no_cuda() or "the benchmark runs on the CPU: choose device cuda"
+        reason = why_no_cuda() or "the benchmark runs on the CPU: give --device cuda"
         raise UsageError(f"profile kind 'kernels' needs CUDA: {reason}")
     cold_ns = subject.time_ns()
     with scratch() as files:

@@ -70,7 +70,7 @@ def notes(along: Along) -> list[str]:
     """Return notes on how to read the tables, on rows, and on benchmarks without a row."""
     base = f"{along.field} {along.base}"
     family, level = units.level(along.thresholds.family_level), units.level(along.thresholds.own_level)
-    lines = [f"ratio: time divided by that with {base}; interval: {family}, simultaneous for all rows"]
+    lines = [f"ratio: time divided by the time with {base}; interval: {family}, simultaneous for all rows"]
     if along.means:
         lines.append(f"each mean uses only the benchmarks in its row, with equal weights; interval: {level}")
     if along.processes == 1:
@@ -80,18 +80,18 @@ def notes(along: Along) -> list[str]:
             "there are no verdicts and no intervals of means: give the files of several processes",
         )
     elif along.processes:
-        few = f"; rows need {_ENOUGH} for a narrow interval" if along.processes < _ENOUGH else ""
+        few = f"; {_ENOUGH} are needed for a narrow interval of a row" if along.processes < _ENOUGH else ""
         lines.append(f"{along.processes} processes of one run{few}")
     lines += pooling_note((row.judgement for row in along.rows), "row")
     lines += [
-        f"no interval of the mean of {mean.value}: a benchmark has too few measurements"
+        f"no interval for the mean of {mean.value}: a benchmark has too few measurements"
         for mean in along.means
         if mean.judgement.code is Reason.TOO_FEW_BLOCKS
     ]
     lines += merge_notes((_name_in_note(row.pair), _notes_on(row, along)) for row in along.rows)
     for count, reason in (
         (along.alone, f"a row needs two benchmarks that differ only in {along.field}, one with {base}"),
-        (along.ambiguous, f"each has the same {along.field} and the same other fields as another"),
+        (along.ambiguous, f"another benchmark has the same {along.field} and the same other fields"),
     ):
         if count:
             lines.append(f"{units.count(count, 'benchmark')} without a row: {reason}")

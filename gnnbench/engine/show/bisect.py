@@ -45,11 +45,11 @@ def of_outputs(result: BisectedOutputs, *, verbose: bool = True) -> Document:
     ]
     notes += [f"{name} cannot be compared: {reason}" for name, reason in result.unmeasured.items()]
     count = sum(len(change.benchmarks) for change in result.changes)
-    total = units.count(count, "other output") if count else "no other output"
+    total = units.count(count, "different output") if count else "no different output"
     benchmarks = units.count(len(result.results), "benchmark")
     progress = f"{result.compared} of {units.count(result.candidates, 'candidate')} compared"
     blocks += map(Note, abridge(notes, verbose=verbose))
-    return [*blocks, Note(f"{total} of {benchmarks}; {progress}; {units.seconds(result.seconds)}")]
+    return [*blocks, Note(f"{total} in {benchmarks}; {progress}; {units.seconds(result.seconds)}")]
 
 
 def heading(place: Place) -> Iterator[Heading | Note]:

@@ -46,7 +46,7 @@ class Explained:
         if counters:
             text += f"{', each with' if count > 1 else ' and'} {counters}"
         if cause.not_slower:
-            text += f"; also changed in {units.count(cause.not_slower, 'benchmark')} not slower"
+            text += f"; also changed in {units.count(cause.not_slower, 'benchmark')} without a slowdown"
         return text
 
     @cached_property

@@ -13,7 +13,7 @@ from ..store.run_file import Benchmark
 from .document import Shown
 from .names import abridge, merge_notes
 
-NO_INTERVAL = "no interval ('?'), too few measurements: raise --benchmark-max-time or --gnn-time"
+NO_INTERVAL = "no interval ('?'), as there are too few measurements: raise --benchmark-max-time or --gnn-time"
 _DISTURBED = f"other programs used more than {CONTENDED:.0%} of the CPU time: stop them and run again"
 _IN_PLACE = "inputs are not copied between blocks, so another run may differ by more than the interval"
 _ACTIONABLE = (_DISTURBED, NO_INTERVAL)
@@ -114,7 +114,7 @@ def remarks(measured: Measurement) -> list[str]:
         NO_INTERVAL: None in (measured.low_ns, measured.high_ns),
         f"only timed, so the columns ops, peak and sync are empty: {only_timed}": only_timed,
         f"{_IN_PLACE}: {measured.in_place}": measured.in_place and not only_timed,
-        "the benchmark changes its inputs, so each call sees other values": measured.changes_inputs,
+        "the benchmark changes its inputs, so each call sees different values": measured.changes_inputs,
     }
     not_copied = [f"inputs of this type are not copied: {name}" for name in measured.not_copied]
     return [*not_copied, *(remark for remark, holds in conditions.items() if holds)]

@@ -125,7 +125,7 @@ def chart_of_ratios(labelled_rows: Sequence[tuple[str, Compared]], effect: float
         "ratio:Q",
         scale=alt.Scale(type="log", domain=[low, high], nice=False, clamp=True),
         axis=log_axis([low, high], style),
-        title="time of the head / of the base (log scale)",
+        title="time of the head / time of the base (log scale)",
     )
     limits = {"low": 1 / (1 + effect), "high": 1 + effect, "unchanged": 1.0}
     ends = ({"top": row - rows.reach, "bottom": row + rows.reach} for row in range(len(labelled_rows)))

@@ -33,7 +33,7 @@ def new_verdicts(decisions: Mapping[str, Decision], printed: set[str]) -> list[s
     printed.update(decided)
     _, others = split_same_code(new.values())
     lines = [
-        " ".join([f"{decision.judgement.verdict} by time", *filter(None, figures(decision)), name])
+        " ".join([f"{decision.judgement.verdict} (by time)", *filter(None, figures(decision)), name])
         for name, decision in new.items()
         if not decision.judgement.same_code
     ]
@@ -79,11 +79,11 @@ def _results(row: Compared) -> Shown | None:
 
 _VERDICTS = (
     "slower or faster if the simultaneous interval excludes 1 and the change is at least {effect}; same if "
-    "the per-benchmark {level} interval lies within {effect}; incomparable if the sides cannot be "
-    "compared; otherwise undecided"
+    "the per-benchmark {level} interval differs from 1 by less than {effect}; incomparable if the sides "
+    "cannot be compared; otherwise undecided"
 )
 _MDE = "minimum detectable effect of an undecided benchmark (power 90%)"
-_MEMORY = "change of the peak excluding inputs, if the peaks of a call differ by at least 1% and 64 KiB"
+_MEMORY = "change of the peak, excluding inputs; empty if it is below 1% or 64 KiB"
 COLUMNS = (
     Column("time", "time", lambda row: row.seconds, meaning="one call in the head"),
     Column("ratio", "ratio", _ratio, meaning="the head's time divided by the base's"),

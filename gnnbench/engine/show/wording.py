@@ -16,7 +16,7 @@ CHANGED = ("slower", "accepted", "faster")
 OTHER = "different output"
 """Shown instead of `incomparable` if the outputs differ."""
 ORDER = ("slower", OTHER, "accepted", "faster", "same", "undecided", "incomparable", "ignored")
-_PARTLY = "faster, outputs partly compared"
+_PARTLY = "faster (outputs partly compared)"
 _UNKNOWN = ("undecided", "incomparable")
 _OTHERS = ("accepted", "faster", _PARTLY, "same", "same code", *_UNKNOWN, "ignored")
 """The verdicts that the second part of a headline counts, in order."""
@@ -76,7 +76,7 @@ class Headline:
 def headline(rows: Sequence[Compared], effect: float | None = None, *, busy: bool = False) -> Headline:
     """Return the headline: what failed, or else what has no verdict, or else that no benchmark is slower."""
     if not rows:
-        return Headline("No benchmark in the result", "")
+        return Headline("The result has no benchmarks", "")
     total, counts = len(rows), Counter(map(_counted_as, rows))
     memory = sum(row.needs_more_memory for row in rows)
     reason = " (busy machine)" if busy else ""

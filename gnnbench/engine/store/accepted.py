@@ -67,5 +67,5 @@ def write(old: Accepted, new: Sequence[Entry]) -> None:
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError:
-        raise UsageError(f"{old.file}: write each entry as a table [[{_LIST}]], not in brackets") from None
+        raise UsageError(f"{old.file}: write each entry as a table [[{_LIST}]], not as a list") from None
     save(old.file, text.lstrip())

@@ -115,7 +115,7 @@ def _share_fingerprints(contents: Sequence[dict[str, Any]]) -> None:
         distinct = {(row["code"], row["settings"]) if row else None for row in fingerprints}
         if len(distinct) > 1:
             for part in parts:
-                part[name].setdefault("no_fingerprint", "its processes run different code")
+                part[name].setdefault("no_fingerprint", "the processes of the record run different code")
         elif fingerprints[0]:
             first["fingerprint"] = fingerprints[0]
 
@@ -142,7 +142,7 @@ def contention_note(runs: Sequence[RunFile]) -> str | None:
     if not disturbed:
         return None
     reason = f"other programs used up to {units.fraction(max(disturbed))} of the CPU time"
-    return f"{reason}: the times of {units.count(len(disturbed), 'benchmark')} are marked, and not compared"
+    return f"{reason}: the times of {units.count(len(disturbed), 'benchmark')} are saved, but not compared"
 
 
 def _defect(run: RunFile) -> str | None:

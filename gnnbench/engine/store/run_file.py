@@ -109,9 +109,9 @@ def parse(path: Path, content: Any) -> RunFile:
         json_io.refuse(path, reason, _OF_PYTEST)
     part = json_io.gnnbench_part(content)
     if not part and not isinstance(content.get("version"), str):
-        json_io.refuse(path, f"{_FOREIGN}: it has no `version`, as in the JSON of other tools", _OF_PYTEST)
+        json_io.refuse(path, f"{_FOREIGN}: it has no key `version`", _OF_PYTEST)
     if part and part["version"] != FORMAT_VERSION:
-        reason = f"version {part['version']} of the format; this gnnbench reads {FORMAT_VERSION}"
+        reason = f"format version {part['version']}, but this gnnbench reads version {FORMAT_VERSION}"
         json_io.refuse(path, reason, "use the gnnbench that wrote it, or measure again")
     with json_io.refusing(path, f"damaged, or {_FOREIGN}", REMEDY):
         return _run(path, content, part)

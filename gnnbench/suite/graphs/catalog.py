@@ -95,7 +95,7 @@ class DatasetName:
         if stand_in.is_crowded or any(part < 1 <= whole for part, whole in split):
             raise UsageError(
                 f"dataset '{text}': {stand_in.nodes} nodes are too few for {stand_in.pairs} edges "
-                "and a split; give a larger fraction"
+                "or for a train/val/test split; give a larger fraction"
             )
         return stand_in
 
@@ -109,7 +109,7 @@ class DatasetName:
                 f"{kind.scales[-1]}, such as {family}:14 for 2**14 {kind.unit}"
             )
         scale = int(number)
-        expected = f"the edges of a node, above 0 and at most {MOST_EDGES}, such as rmat:14@4"
+        expected = f"the number of edges per node, above 0 and at most {MOST_EDGES}, such as rmat:14@4"
         per_node = _number(text, edges, MOST_EDGES, expected) if at else kind.edges
         suffix = f"@{per_node:g}" if per_node != kind.edges else ""
         name = f"{family}:{scale}{suffix}"

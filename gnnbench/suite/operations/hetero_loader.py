@@ -65,7 +65,7 @@ def check(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
             ends = numbers[relation.source][source], numbers[relation.target][target]
             edges[relation] = sampled.Hop(*ends, batch[tuple(relation)].e_id, seeds)
         sampled.require(bool(torch.isin(seeds, nodes(graph)).all()), "a seed is not among the loader's nodes")
-        sampled.require(len(members.unique()) == len(members), "a node has two numbers")
+        sampled.require(len(members.unique()) == len(members), "a node is numbered twice")
         require(graph, members, edges, relations)
         x, y = (torch.cat([batch[name][part] for name in numbers]) for part in "xy")
         sampled.require_rows(x, graph.x, members, "features")

@@ -22,11 +22,11 @@ from .choice import Choice, choice_of
 from .session import MARKER, owns, run_of
 
 _MARKERS = {
-    f"{MARKER}(*names, platforms=None, directions=None, core=False)": "operations of a benchmark; it is "
-    "parametrised by platform, direction, type and graph. The keywords are for operations of your own.",
+    f"{MARKER}(*names, platforms=None, directions=None, core=False)": "operations of a benchmark, which "
+    "is parametrised by platform, direction, type, graph. The keyword arguments are for your own operations.",
     "core": "the few dozen benchmarks that run for each pull request.",
     choice.DEFAULT: "the benchmarks that run unless a test id, -m or --gnn-all selects others: the core "
-    "kernels and an example of each group; more with a file's name or -k. gnnbench sets it.",
+    "kernels and an example of each group; more with a file's name or -k. gnnbench sets this marker.",
 }
 _WHEN_RUN = (
     "..case",

@@ -200,7 +200,7 @@ def measure(
         built_in = None if reference else operations.OPERATIONS.get(spec.operation)
         expected = built_in.reference if built_in else reference
         if "gnnbench" in benchmark.extra_info:
-            reason = "measure was called before in this test: write a test for each kernel"
+            reason = "measure was already called in this test: write a test for each kernel"
             pytest.fail(f"{spec.id}: {reason}", pytrace=False)
         if expected is None:
             reason = "has no reference: call measure(..., reference=function)"
@@ -229,7 +229,7 @@ def measure(
             # A training step depends on the earlier steps.
             if is_checked and benchmark.stats and spec.direction in (FORWARD, FORWARD_BACKWARD):
                 benchmark.has_error = True  # so that the times are not saved
-                with _failing(spec, "a call after the timing: "):
+                with _failing(spec, "in a call after the timing: "):
                     check()
                 benchmark.has_error = False
             # Autocast decides which values have two bytes, so the bytes are unknown.

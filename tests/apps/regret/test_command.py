@@ -33,7 +33,7 @@ def saved(path, found):
 def test_a_grid_is_measured_shown_and_saved(tmp_path, call):
     status, out, err = call("regret", "degree", *SMALL, "--budget", "1", "--json", "r.json")
     assert status == 0, err
-    assert "2 points; at " in out
+    assert "2 points, " in out
     found = Regrets.read(tmp_path / "r.json")
     assert [point.place.dataset for point in found.points] == ["uniform:5@1", "uniform:5@2"]
     assert {point.place.operation for point in found.points} == {"degree"}
@@ -79,7 +79,7 @@ def test_an_interrupt_saves_and_shows_what_is_known(tmp_path, monkeypatch, call)
     monkeypatch.setattr(measuring, "measure", measure)
     status, out, err = call("regret", *SMALL, "--json", "r.json")
     assert status == 130
-    assert "2 points; at 1 " in out
+    assert "2 points, 1 decided" in out
     assert err.endswith("gnnbench: interrupted after 2 points\n")
     assert Regrets.read(tmp_path / "r.json").points == points[:2]
 
@@ -88,7 +88,7 @@ def test_without_any_time_the_exit_code_is_3(tmp_path, call):
     file = saved(tmp_path / "r.json", regrets(Point(grid().points[0].place, 9, 9, left_out={"a": "b"})))
     status, out, _ = call("regret", "--from", file)
     assert status == 3
-    assert "without a: b (1 point)" in out
+    assert "not timed at 1 point: a (b)" in out
 
 
 def test_what_another_release_moved(tmp_path, call):
@@ -129,10 +129,10 @@ def test_maps_of_a_saved_result(tmp_path, call):
         ("--skew molecules", "unknown skew 'molecules'"),
         ("--degree 0", "degree '0' must be a whole number"),
         ("--degree 2,x", "degree 'x' must be a whole number"),
-        ("--degree 2048", "must be the edges of a node, above 0 and at most 1023"),
+        ("--degree 2048", "must be the number of edges per node, above 0 and at most 1023"),
         ("--degree ²", "must be a whole number"),
         ("--scale 31", "the scale must be a whole number from 4 to 30"),
-        ("--threads 99999", "threads '99999' must be a whole number of at most 4 digits"),
+        ("--threads 99999", "threads '99999' must be a whole number from 1 to 9999"),
         ("--hidden 0", "hidden '0' must be"),
         ("--dtype int8", "int8"),
         ("--dataset coar", "did you mean cora?"),

@@ -49,7 +49,7 @@ def test_another_or_a_damaged_file_is_refused(place, value, tmp_path):
     for name in path:
         inside = inside[int(name) if name.isdecimal() else name]
     inside[last] = value
-    said = "version 2 of the format" if place == "version" else f"damaged at $.{place}"
+    said = "format version 2" if place == "version" else f"damaged at $.{place}"
     with pytest.raises(UsageError, match=rf"{re.escape(said)}.* gnnbench regret$"):
         Regrets.read(saved(tmp_path, whole))
 

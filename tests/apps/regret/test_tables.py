@@ -35,7 +35,7 @@ def test_each_call_has_a_row_with_its_worst_point_and_the_median_of_all():
 def test_calls_that_are_the_fastest_everywhere_have_no_row():
     assert [row[0] for row in rows(regrets(point()), "time of the call")] == [OTHER]
     assert tables(regrets()) == {}
-    assert notes(regrets())[0].startswith("0 points; at 0 ")
+    assert notes(regrets())[0].startswith("0 points, 0 decided: ")
 
 
 def test_the_place_says_what_is_not_usual():
@@ -63,11 +63,11 @@ def test_what_moved_since_an_older_result_is_a_table():
     assert rows(new, "crossovers that moved", new) == []
     (row,) = rows(new, "crossovers that moved", old)
     assert (row[:4], row[6]) == ((CALL, SORTED, "fwd", "mean degree"), "uniform:12 d2 w8")
-    assert "2 points decided in both results; the fastest way has changed at 0" in notes(new, old)
+    assert "2 points decided in both results; the fastest way changed at 0" in notes(new, old)
     turned = regrets(*line(2, 2))
-    (row,) = rows(turned, "points whose", old)
+    (row,) = rows(turned, "points at which the fastest way changed", old)
     assert row == ("fwd", "uniform:12 d2 w8", CALL, SORTED)
-    assert "2 points decided in both results; the fastest way has changed at 1" in notes(turned, old)
+    assert "2 points decided in both results; the fastest way changed at 1" in notes(turned, old)
     undecided = regrets(*(replace(one, is_decided=False) for one in turned.points))
     assert rows(undecided, "points whose", old) == rows(turned, "points whose", undecided) == []
     unsure = regrets(*line(2, 2, error=0.5))
@@ -79,13 +79,13 @@ def test_ways_that_are_left_out_have_a_line_with_the_number_of_points():
     left = {"a on b": "b is not installed"}
     found = regrets(replace(one, left_out=left), replace(two, left_out={**left, "c": "its output is wrong"}))
     assert notes(found)[-2:] == [
-        "without a on b: b is not installed (2 points)",
-        "without c: its output is wrong (1 point)",
+        "not timed at 2 points: a on b (b is not installed)",
+        "not timed at 1 point: c (its output is wrong)",
     ]
 
 
 def test_a_note_counts_the_points_at_which_the_fastest_way_is_known():
-    assert notes(grid())[0].startswith("15 points; at 14 the fastest way is known")
+    assert notes(grid())[0].startswith("15 points, 14 decided: there all other ways")
 
 
 def test_names_from_a_file_control_nothing():

@@ -78,7 +78,7 @@ def test_a_slowdown_of_ab_that_is_accepted_fails_no_more(project):
     ("side", "commits", "text"),
     [
         ("head", [], "the commit of the head is unknown; compare commits of a repository"),
-        ("base", ["head"], ", so no change made it slower; compare two commits"),
+        ("base", ["head"], ", so no change can be accepted; compare two commits"),
     ],
 )
 def test_only_a_change_of_the_project_is_accepted(project, side, commits, text):

@@ -199,7 +199,7 @@ def test_where_every_benchmark_is_skipped_a_line_says_why(in_process, tmp_path, 
 def test_what_is_known_from_files_starts_no_process(folder, run):
     first, again = run("affected"), run("affected")
     assert "by their files" not in first.stdout
-    assert "compared by their files alone, which an earlier run noted: 3 of 3 benchmarks" in again.stdout
+    assert "3 of 3 benchmarks were compared by the file hashes that an earlier run saved" in again.stdout
     (folder / "thing.py").write_text(THING.replace("+ 1", "+ 20"))
     found = run("affected")
     assert "2 of 3 benchmarks" in found.stdout

@@ -103,7 +103,7 @@ def test_a_record_without_a_commit_says_why(project, capsys, monkeypatch):
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
     status, out, err = call(capsys, "record")
     assert status == 0, err
-    assert "recorded without a commit, so the code cannot be built again: detected dubious owner" in err
+    assert "recorded without a commit, so this code cannot be rebuilt later: detected dubious owner" in err
     assert "safe.directory" in err
     assert out.endswith(" to compare with it: python -m pytest benchmarks --benchmark-compare")
     (record,) = RecordStore(project / FOLDER).records()

@@ -134,7 +134,7 @@ def test_the_commits_that_changed_results_are_found_without_timing(tmp_path):
         ("change 5",): ["test_suite.py::test_other"],
     }
     assert "test_suite.py::test_sum: output is 1.75 instead of 0.75" in found.stdout
-    assert "2 other outputs of 2 benchmarks; " in found.stdout
+    assert "2 different outputs in 2 benchmarks; " in found.stdout
     assert "): change 5\n" in found.stdout
     same = bisect(tmp_path, "--outputs", good="git:main~2", bad="git:main~1", GNNBENCH_FAKE_CLOCK=None)
     assert same.returncode == 0, same.stdout

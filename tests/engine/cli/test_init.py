@@ -115,9 +115,9 @@ def test_a_repository_without_benchmarks_gets_one_that_runs(tmp_path, run, monke
     assert found.returncode == 0, found.stderr
     said = found.stdout.splitlines()
     assert said[:3] == [
-        "without a benchmark: src/kernels/modules.py:13: crashing: it ended the process",
-        "without a benchmark: src/kernels/modules.py:17: refused: ValueError: no such shape",
-        "without a benchmark: src/kernels/modules.py:4: Layer: no value for plan",
+        "no benchmark for src/kernels/modules.py:13: crashing: a call ended the process",
+        "no benchmark for src/kernels/modules.py:17: refused: ValueError: no such shape",
+        "no benchmark for src/kernels/modules.py:4: Layer: no value known for parameter plan",
     ]
     assert "to run the benchmarks: python -m pytest benchmarks" in said
     after = state(tmp_path)
@@ -129,7 +129,7 @@ def test_a_repository_without_benchmarks_gets_one_that_runs(tmp_path, run, monke
         "benchmarks/test_operations.py",
         "gnnbench.toml",
     ]
-    assert "\npytest without arguments runs benchmarks too: " in found.stdout
+    assert "\npytest without arguments also runs benchmarks: " in found.stdout
     assert "\nstill to do: in .github/workflows/benchmarks.yml, replace OWNER/gnnbench" in found.stdout
     ran = runs.run("benchmarks", "-v", "--benchmark-disable", cwd=tmp_path)
     assert "test_operations.py::test_scaled PASSED" in ran.stdout
@@ -164,8 +164,8 @@ def test_a_model_is_run_with_the_shapes_that_its_layers_take(tmp_path):
     written = first_benchmark.write(survey.Survey(tmp_path))
     assert written.cannot == [
         "solvers/broken.py: SyntaxError: '(' was never closed (broken.py, line 3)",
-        "model.py:29: convert: it converts tensors to NumPy arrays",
-        "solvers/_all.py:3: integrate: no value for func",
+        "model.py:29: convert: a call converts tensors to NumPy arrays",
+        "solvers/_all.py:3: integrate: no value known for parameter func",
     ]
     assert not written.untried
     assert "MeanConv(in_channels=FEATURES).to(DEVICE)" in written.text
@@ -176,7 +176,7 @@ def test_a_model_is_run_with_the_shapes_that_its_layers_take(tmp_path):
     assert "benchmark(scaled, values(NODES, FEATURES), values(FEATURES), values(FEATURES))" in written.text
     assert "benchmark(picture, values(NODES, FEATURES), indices(NODES) % FEATURES)" in written.text
     assert "from solvers import first\n" in written.text
-    guessed = "# Guessed from names, check them: x [NODES, FEATURES], w1 [FEATURES, FEATURES], b1 [FEATURES]."
+    guessed = "# Guessed from names; check this: x [NODES, FEATURES], w1 [FEATURES, FEATURES], b1 [FEATURES]."
     assert f"\n{guessed}\ndef test_perceptron(benchmark):\n" in written.text
 
 
@@ -187,10 +187,10 @@ def test_what_gets_no_benchmark_is_named(tmp_path, in_process):
     said = in_process("init").stdout
     assert said.count("def test_f") == 12
     assert "\n10 more operations could be timed: f12, f13, f14, f15, f16, f17, f18, f19 and 2 more\n" in said
-    assert "\nwithout a benchmark: operations.py:31: g7: no value for plan7\n" in said
-    assert "\nwithout a benchmark: g8, g9, g10, g11, g12, g13, g14, g15 and 1 more: -v says why\n" in said
+    assert "\nno benchmark for operations.py:31: g7: no value known for parameter plan7\n" in said
+    assert "\nno benchmark for g8, g9, g10, g11, g12, g13, g14, g15 and 1 more; -v says why\n" in said
     said = in_process("init", "-v").stdout
-    assert "\nwithout a benchmark: operations.py:40: g16: no value for plan16\n" in said
+    assert "\nno benchmark for operations.py:40: g16: no value known for parameter plan16\n" in said
     assert "\n10 more operations could be timed: f12, f13, f14, f15, f16, f17, f18, f19, f20, f21\n" in said
 
 
@@ -284,7 +284,7 @@ def test_benchmarks_that_settings_deselect_exist_and_the_commands_take_them(tmp_
     found = run()
     assert found.returncode == 0, found.stderr
     said = found.stdout.splitlines()
-    assert "deselected by -m 'not perf', which -m '' overrides: 1 benchmark" in said
+    assert "deselected by -m 'not perf' (-m '' undoes it): 1 benchmark" in said
     assert "1 benchmark function in test_sum.py" in said
     assert "to run the benchmarks: python -m pytest test_sum.py -m ''" in said
     workflow = yaml.safe_load((tmp_path / ".github/workflows/benchmarks.yml").read_text())

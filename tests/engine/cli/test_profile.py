@@ -19,6 +19,6 @@ def test_a_file_that_cannot_be_imported_and_a_process_that_dies_before_it_is_pyt
     result = in_process("profile", "test_suite.py")
     assert result.returncode == 2
     first, _, said = result.stderr.partition("\n")
-    begin, end = "gnnbench: pytest was killed by SIGKILL (as", "\nnot the module that was meant\n"
+    begin, end = "gnnbench: pytest was killed by SIGKILL (po", "\nnot the module that was meant\n"
     assert first == "gnnbench: starting pytest (0 s)"
     assert (said[: len(begin)], said[-len(end) :]) == (begin, end)

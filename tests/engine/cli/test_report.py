@@ -70,7 +70,7 @@ def test_what_cannot_be_written_or_drawn_is_said(tmp_path, page, call):
         assert "page.html cannot be written (" in err
     for file, slides, message in (
         (run, run, f"the folder {run} cannot be written ("),
-        (empty, tmp_path / "slides", "has nothing to draw"),
+        (empty, tmp_path / "slides", "has no times to draw"),
     ):
         status, _, err = call("report", file, "-o", page, "--slides", slides)
         assert status == 2

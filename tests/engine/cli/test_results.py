@@ -88,5 +88,5 @@ def test_an_assertion_that_fails_is_told_beside_the_other_result(project):
     (row,) = saved(project, "ab.json").values()
     assert row["reason"].startswith("a different output: output is 1.5 instead of 1; ")
     assert row["reason"].endswith(
-        "; the head fails, the base does not: raised: assert 1.5 == 1.0, test_checked.py:5"
+        "; fails in the head, but not in the base: raised: assert 1.5 == 1.0, test_checked.py:5"
     )

@@ -112,11 +112,11 @@ def test_every_benchmark_is_changed_or_the_same_or_unknown_with_its_reason(run):
     assert any("LIMIT" in name for name in differences[2].values)
     unknown = {short([name])[0]: one.unknown for name, one in found.named("unknown").items()}
     assert unknown.pop("raises_in_base").startswith("base: raised: AssertionError")
-    assert unknown.pop("last").startswith("base and head: it calls several fixtures `benchmark`")
+    assert unknown.pop("last").startswith("base and head: the test uses several fixtures `benchmark`")
     assert unknown == {
-        "once": "benchmark.pedantic fixes the calls",
+        "once": "benchmark.pedantic prescribes the calls",
         "skips_in_the_call_in_base": "base: skipped: enough",
-        "exits_in_head": "the head fails, the base does not: ended with exit status 7 while inspecting",
+        "exits_in_head": "fails in the head, but not in the base: ended with exit status 7 while inspecting",
         "only_in_head": "base: has no such test",
     }
     (skipped,) = found.notes

@@ -52,9 +52,9 @@ def test_ends(benchmark, ends):
     benchmark(thing.work)
 """
 NEW = PACKAGE.replace("return 1", "x = 1\n    return x", 1).replace("return 1", "return 1 + None")
-ONE_PLACE = "both sides use the same port or file: the {0} passes alone, but not while the other side runs"
+SHARED = "both sides may use the same port or file: the {0} passes alone, but not while the other side runs"
 TAKEN = "{0}: raised in set-up: OSError: [Errno 98] Address already in use, test_suite.py:"
-BROKEN = "the head fails, the base does not: raised: TypeError: unsupported operand type(s) for +: "
+BROKEN = "fails in the head, but not in the base: raised: TypeError: unsupported operand type(s) for +: "
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_a_head_is_accused_only_if_it_fails_alone_and_the_base_does_not(given, m
     rows = {row.fullname.partition("::test_")[2]: row for row in found.rows}
     assert {name for name, row in rows.items() if row.is_worse} == {"broken"}
     reasons = {name: row.judgement.reason for name, row in rows.items()}
-    assert reasons["port"].startswith(f"{ONE_PLACE}: {TAKEN}".format("head"))
+    assert reasons["port"].startswith(f"{SHARED}: {TAKEN}".format("head"))
     assert reasons["broken"].startswith(f"a different output: {BROKEN}")
     assert reasons["broken"].endswith(", thing.py:7")
     assert reasons["broken"].count("TypeError") == 1
@@ -92,6 +92,6 @@ def test_so_it_is_where_nothing_is_timed(given, monkeypatch):
     monkeypatch.setenv("LATE", "base")
     found = affected.run(*given)
     unknown = {name.partition("::test_")[2]: one.unknown for name, one in found.named("unknown").items()}
-    assert unknown["port"].startswith(f"{ONE_PLACE}: {TAKEN}".format("base"))
+    assert unknown["port"].startswith(f"{SHARED}: {TAKEN}".format("base"))
     assert unknown["broken"].startswith(BROKEN)
     assert [name.partition("::test_")[2] for name in found.named("changed")] == ["plain"]

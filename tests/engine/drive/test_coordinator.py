@@ -109,8 +109,8 @@ def test_verdicts_whatever_goes_wrong_and_each_step_is_told_before_it_begins(ab,
     found = ab(FAULTS, head_variables={"FAULT": "1"}, test_more=1.3, test_odd=1 / 1.3)
     judgements = {row.fullname.partition("::")[2]: row.judgement for row in found.rows}
     for test, text in {
-        "test_crashes": "the head fails, the base does not: ended with exit status 3",
-        "test_raises": "the head fails, the base does not: raised: AssertionError: too, test_suite.py:",
+        "test_crashes": "fails in the head, but not in the base: ended with exit status 3",
+        "test_raises": "fails in the head, but not in the base: raised: AssertionError: too, test_suite.py:",
         "test_skips": "head: skipped: not here",
         "test_skips_later": "skipped: no more",
         "test_only_in_base": "head: has no such test",
@@ -141,11 +141,11 @@ def test_verdicts_whatever_goes_wrong_and_each_step_is_told_before_it_begins(ab,
     )
     crashed, cost = watcher.said
     assert "test_crashes: head: ended" in crashed, "inspected; alone it ends again, and is not timed"
-    assert cost.startswith("a pair takes at least ")
+    assert cost.startswith("a process pair takes at least ")
     assert " for 7 benchmarks: the budget allows about " in cost
 
-    assert watcher.steps[0] == ("starting both sides, and collecting", 120.0)
-    begin = watcher.steps.index(("starting the processes of pair 1, and collecting", 120.0))
+    assert watcher.steps[0] == ("starting both sides, and collecting tests", 120.0)
+    begin = watcher.steps.index(("starting the processes of pair 1, and collecting tests", 120.0))
     inspected = [text.partition(": ") for text, _ in watcher.steps[1:begin] if text.startswith("inspecting")]
     assert [number for number, _, _ in inspected] == [
         f"inspecting benchmark {number} of 10" for number in range(1, 11)
@@ -303,7 +303,7 @@ def test_a_set_up_that_takes_longer_than_all_the_time_is_no_failure(sides, watch
     decisions = {row.fullname.partition("::")[2]: row.judgement for row in found.rows}
     assert decisions["test_endless"].verdict == "undecided"
     assert "budget" in decisions["test_endless"].reason
-    assert all(text.startswith("a pair takes at least") for text in watcher.said)
+    assert all(text.startswith("a process pair takes at least") for text in watcher.said)
 
 
 def test_a_pair_that_starts_when_the_time_ends_is_not_restarted(sides, watcher, tmp_path):

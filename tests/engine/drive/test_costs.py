@@ -63,7 +63,7 @@ def test_a_call_that_cannot_be_repeated_is_not_known_to_be_the_same(judged):
     for base, head in ((unseen, FAST), (FAST, unseen), (FAST, [SLOW, unseen])):
         row, _ = judged(base, head)
         assert not row.judgement.same_code
-        assert row.notes == ("code not compared, the call cannot be repeated (StopIteration)",)
+        assert row.notes == ("code not compared: the call cannot be repeated (StopIteration)",)
 
 
 def test_where_all_is_timed_costs_are_not_asked_for(judged):

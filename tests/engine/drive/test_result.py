@@ -61,7 +61,7 @@ def test_what_is_no_result_is_refused_in_one_line(tmp_path):
     for content, text in (
         (suite(1), "it is a run file"),
         ({}, "not a result of gnnbench ab or compare"),
-        ({**whole, "version": 9}, "version 9 of the format, and this gnnbench reads 1"),
+        ({**whole, "version": 9}, "format version 9, but this gnnbench reads version 1"),
         ({**whole, "thresholds": {**levels, "effect": "3\n%"}}, "damaged at $.thresholds.effect"),
         ({**whole, "thresholds": {**levels, "own_level": 10**400}}, "damaged at $.thresholds.own_level"),
         ({**whole, "base": 1}, "damaged at $.base: expected `object`, got `int`"),

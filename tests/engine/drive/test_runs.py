@@ -168,14 +168,14 @@ def test_other_settings_are_no_same_code(tmp_path):
     prints = (fingerprint(call=1, threads=threads) for threads in "24")
     row = only(*(processes(tmp_path, fingerprint=one) for one in prints))
     assert not row.judgement.same_code
-    assert row.notes == ("code: same functions, other settings (threads)",)
+    assert row.notes == ("code: same functions, different settings (threads)",)
 
 
 @pytest.mark.parametrize(
     ("other", "notes"),
     [
         ({"fingerprint": fingerprint(call=2)}, ()),
-        ({"no_fingerprint": "the call starts a process"}, ("code not compared, the call starts a process",)),
+        ({"no_fingerprint": "the call starts a process"}, ("code not compared: the call starts a process",)),
     ],
 )
 def test_a_side_whose_files_disagree_has_no_fingerprint(tmp_path, other, notes):
@@ -185,12 +185,12 @@ def test_a_side_whose_files_disagree_has_no_fingerprint(tmp_path, other, notes):
 
 
 def test_whole_calls_are_judged_by_their_times_though_nothing_changed(tmp_path):
-    why = "whole calls are timed: the call starts a process"
+    why = "each call is timed as a whole (the call starts a process)"
     base = processes(tmp_path, 5, no_fingerprint=why)
     row = only(base, processes(tmp_path, 3, 10, no_fingerprint=why))
     assert (row.judgement.verdict, row.judgement.same_code) == ("same", False)
     assert row.judgement.low is not None
-    assert row.notes == (f"code not compared, {why}",)
+    assert row.notes == (f"code not compared: {why}",)
     assert row.work.no_fingerprint == why
 
 

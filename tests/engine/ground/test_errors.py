@@ -8,16 +8,16 @@ KNOWN = ("pyg", "sparse", "torch", "dgl")
 @pytest.mark.parametrize(
     ("name", "known", "hint"),
     [
-        ("spars", KNOWN, "did you mean sparse?"),
-        ("PyG", KNOWN, "did you mean pyg?"),
-        ("tensorflow", KNOWN, "known: dgl, pyg, sparse, torch"),
-        ("efect", ("effect", "affected", "bisect", "reject"), "did you mean effect?"),
+        ("spars", KNOWN, ": did you mean sparse?"),
+        ("PyG", KNOWN, ": did you mean pyg?"),
+        ("tensorflow", KNOWN, "; known: dgl, pyg, sparse, torch"),
+        ("efect", ("effect", "affected", "bisect", "reject"), ": did you mean effect?"),
     ],
 )
 def test_unknown_name_names_the_nearest_or_all(name, known, hint):
     error = unknown_name("platform", name, known)
     assert isinstance(error, UsageError)
-    assert str(error) == f"unknown platform '{name}': {hint}"
+    assert str(error) == f"unknown platform '{name}'{hint}"
 
 
 def test_a_message_is_one_line_and_details_are_lines_of_their_own():

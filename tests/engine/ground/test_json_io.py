@@ -8,7 +8,7 @@ def test_what_is_nested_too_deep_is_refused(tmp_path):
     path = tmp_path / "deep.json"
     for text in ("[" * 200_000, '{"version": 1, "counters": ' + "[" * 200_000 + "]" * 200_000 + "}"):
         path.write_text(text)
-        with pytest.raises(UsageError, match=r"deep\.json: not JSON, or cut off: "):
+        with pytest.raises(UsageError, match=r"deep\.json: not valid JSON, or truncated: "):
             json_io.read(path, "save it again")
 
 

@@ -25,7 +25,7 @@ WRONG = {
     "strict = 'yes'": 'strict = "yes" must be true or false',
     "platform = 'pygg'": "platform = \"pygg\": unknown platform 'pygg': did you mean pyg?",
     # Rules.
-    "[[rules]]\nmax_time = '5 ms'": "rule 1 has no key benchmarks; add their ids",
+    "[[rules]]\nmax_time = '5 ms'": "rule 1 has no key benchmarks; add a pattern",
     f"{RULE}max_tme = '5 ms'": "rule 1: unknown key 'max_tme': did you mean max_time",
     f"{RULE}max_time = 5": "rule 1: max_time = 5: max_time '5' must be a time with its unit, as in \"5 ms\"",
     f"{RULE}ignore = true": "rule 1: ignore = true must be a text",

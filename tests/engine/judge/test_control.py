@@ -34,5 +34,5 @@ def test_a_run_whose_control_fails_decides_nothing_by_time():
     assert withhold_verdicts([slower, same], controls(6, 1.0)) == [slower, same]
     first, second = withhold_verdicts([slower, same], controls(6, 1.2))
     assert first.judgement.verdict == "undecided"
-    assert first.judgement.reason.endswith(", so times decide nothing: repeat the run on a quiet machine")
+    assert first.judgement.reason.endswith(", so no times are judged: repeat the run on a quiet machine")
     assert (first.judgement.low, second) == (1.1, same)

@@ -32,8 +32,8 @@ def test_a_ratio_is_contradicted_where_two_processes_are_nearer_to_1(
     why = contradiction(Judgement(verdict, "", ratio), visits(apart, noise))
     assert (why is not None) == is_contradicted
     if why:
-        assert why.startswith(f"{ratio:.2f}x in one process, ")
-        assert why.endswith("x in 4 pairs of two: not confirmed")
+        assert why.startswith(f"not confirmed: {ratio:.2f}x with both sides in one process, but ")
+        assert why.endswith("x with a process for each")
 
 
 def test_without_pairs_nothing_is_contradicted():

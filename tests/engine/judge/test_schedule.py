@@ -96,7 +96,7 @@ def test_a_rule_sets_the_effect_of_single_benchmarks_and_so_when_each_is_decided
     decisions = one.decisions()
     assert decisions["b2"].judgement.verdict == "slower"
     assert decisions["b3"].judgement.verdict == "same"
-    assert decisions["b3"].judgement.reason == "the per-benchmark 95% interval lies within 10%"
+    assert decisions["b3"].judgement.reason == "the per-benchmark 95% interval lies within 10% of 1"
     assert decisions["b6"].counts.pairs < np.mean(
         [decisions[name].counts.pairs for name in ("b4", "b5", "b7")]
     )
@@ -190,9 +190,9 @@ def test_what_a_pair_costs_and_what_the_budget_will_decide_is_said_after_the_fir
         assert before == after == ""
         return line
 
-    takes = "a pair takes at least 7.60 s for 9 benchmarks: the budget allows "
-    assert said(300.0) == f"{takes}about 39 pairs; a verdict needs 4"
-    assert said(30.0) == f"{takes}verdicts on 6 of them; --total-budget 57 allows about 7 pairs of each"
+    takes = "a process pair takes at least 7.60 s for 9 benchmarks: the budget allows "
+    assert said(300.0) == f"{takes}about 39 pairs, and a verdict needs 4"
+    assert said(30.0) == f"{takes}verdicts on 6 of them; --total-budget 57 allows about 7 pairs for each"
     one = schedule(NINE, total_seconds=57.0)
     bench = Limited(start=4.0, extra=0.3, sd=0.1)
     run(one, bench)
@@ -206,7 +206,7 @@ def test_a_budget_that_is_too_small_for_all_decides_the_first_when_each_has_a_pa
     verdicts = [found[name].judgement.verdict for name in NAMES]
     assert verdicts[:2] == ["slower", "same"]
     assert verdicts[-1] == "undecided"
-    assert found["b7"].judgement.reason.startswith("1 pair, a verdict needs at least 4; --total-budget ")
+    assert found["b7"].judgement.reason.startswith("1 process pair, but a verdict needs 4; --total-budget ")
     assert one.spent_seconds <= 135
     # When the first are decided, the others follow.
     one = schedule(total_seconds=600.0)
@@ -270,7 +270,7 @@ def test_too_few_pairs_are_undecided_and_it_says_what_would_be_enough(options, w
     assert (found.verdict, found.judged) == ("undecided", False)
     assert found.ratio == pytest.approx(1, abs=0.05)
     said = re.fullmatch(
-        rf"(\d) pairs?, a verdict needs at least 4; {words} allows about 7, enough to decide .*",
+        rf"(\d) process pairs?, but a verdict needs 4; {words} allows about 7, enough to decide .*",
         found.reason,
     )
     assert int(said[1]) == found.head_processes

@@ -201,9 +201,9 @@ def test_what_is_timed_is_inspected_afterwards_without_torch(tmp_path, fake):
     found = parts(content)
     assert {name: ours.get("no_fingerprint") for name, ours in found.items()} == {
         "test_plain": None,
-        "test_pedantic": "benchmark.pedantic fixes the calls",
+        "test_pedantic": "benchmark.pedantic prescribes the calls",
         "test_fails": "the call cannot be inspected (ValueError: not while inspected, test_suite.py:11)",
-        "test_whole": "whole calls are timed: marked whole_call",
+        "test_whole": "each call is timed as a whole (marked whole_call)",
     }
     assert list(found["test_plain"].pop("fingerprint")["functions"]) == ["test_suite:work"]
     for ours in found.values():

@@ -130,7 +130,7 @@ def test_a_call_that_is_recorded_too_long_is_given_up_and_counted_all_the_same(d
 
 def test_numbers_that_take_too_long_to_hash_are_given_up(monkeypatch):
     monkeypatch.setattr(Contents, "most_bytes", 1 << 20)
-    why = "inspection given up: integers of more than 1 MiB"
+    why = "inspection given up: integer tensors exceed 1 MiB"
     for size, found in (((1 << 17), None), ((1 << 17) + 1, why)):
         assert inspected(len, torch.ones(size, dtype=torch.int64), devices=["cpu"]).unseen == found
         assert inspected(len, np.ones(size, dtype=np.int64)).unseen == found

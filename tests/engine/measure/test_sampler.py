@@ -167,7 +167,7 @@ def test_a_clock_that_jumps_ahead_changes_no_estimate():
     ("clock", "message"),
     [
         (Stuck(), r"10,000,000 calls are too short for the resolution of jumping"),
-        (Backwards(), "a round took no time by jumping"),
+        (Backwards(), "a round took no time on jumping"),
     ],
 )
 def test_a_clock_that_sees_nothing_or_runs_backwards_is_an_error(clock, message):

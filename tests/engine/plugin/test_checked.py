@@ -75,11 +75,11 @@ def test_a_kernel_that_is_wrong_later_fails_and_its_times_are_not_saved(tmp_path
     assert result.returncode == pytest.ExitCode.TESTS_FAILED, out
     assert "Traceback" not in out
     for name, direction in (("later", "forward"), ("later", "forward_backward")):
-        line = rf"^a call after the timing: {name}-{direction}-torch-\S+: output is wrong: largest error"
+        line = rf"^in a call after the timing: {name}-{direction}-torch-\S+: output is wrong: largest error"
         assert re.search(line, out, re.MULTILINE), out
-    line = r"^a call after the timing: later_gradient-\S+: the gradient of input tensor 0 is wrong"
+    line = r"^in a call after the timing: later_gradient-\S+: the gradient of input tensor 0 is wrong"
     assert re.search(line, out, re.MULTILINE), out
-    line = r"^twice-\S+: measure was called before in this test: write a test for each kernel$"
+    line = r"^twice-\S+: measure was already called in this test: write a test for each kernel$"
     assert re.search(line, out, re.MULTILINE), out
     saved = json.loads((tmp_path / "run.json").read_text())["benchmarks"]
     names = {entry["extra_info"]["gnnbench"]["spec"]["operation"] for entry in saved}

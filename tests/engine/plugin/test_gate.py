@@ -91,7 +91,7 @@ def test_a_slowdown_of_what_changed_fails_exactly_that_test_and_is_no_next_basel
     assert verdicts == dict.fromkeys(NAMES[:-1], "same") | {"test_sorted": "slower"}
     rows = re.findall(r"^ *[\d.]+ [mµ]s .* test_suite\.py::(\S+)$", result.stdout, re.MULTILINE)
     assert rows == NAMES, "the one that fails is in the table of times, too"
-    again = "1 benchmark may be slower: timing again, new process 1 of 1"
+    again = "1 benchmark may be slower: timing again in new process 1 of 1"
     assert again in result.text
     ((name, message),) = unchanged.failures().items()
     assert name == "test_sorted"
@@ -227,13 +227,13 @@ def test_pytest_benchmark_s_own_comparison_keeps_its_exit_code_and_one_line_says
     words = (COMPARE, "--benchmark-max-time=0.01")
     result = run(*words, cwd=tmp_path)
     assert result.returncode == 0, result.stdout
-    assert result.stdout.count(f"{said}{COMPARE}=git:main or record times: {again}\n") == 1
+    assert result.stdout.count(f"{said}{COMPARE}=git:main or record timings: {again}\n") == 1
     assert "no benchmark was judged" not in result.stdout
     (tmp_path / "gnnbench.toml").write_text("effect = '5%'\n")
     result = run(*words, cwd=tmp_path)
     assert result.returncode == 1, result.stdout
     assert result.stdout.count(f"gnnbench: failed: {MISSING}") == 1
-    assert f", or record them: {again}\n" in result.stdout
+    assert f", or record timings: {again}\n" in result.stdout
     assert said not in result.stdout
 
 
@@ -324,6 +324,6 @@ def test_without_a_record_the_session_fails_in_one_line_with_what_to_type(
     if MISSING in failed:
         (note,) = judging._failures
         assert note.text.endswith(
-            "; compare with a commit, as in --benchmark-compare=git:main, or record them"
+            "; compare with a commit, as in --benchmark-compare=git:main, or record timings"
         )
         assert note.command.startswith("gnnbench baseline record -- ")

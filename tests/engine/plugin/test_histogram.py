@@ -80,7 +80,7 @@ def test_a_prefix_that_cannot_be_written_is_one_line(folder):
     (line,) = [line for line in result.stdout.splitlines() if "file/p" in line]
     assert "gnnbench: failed: --benchmark-histogram: " in line
     assert " cannot be written (" in line
-    assert line.endswith("); give the beginning of another path")
+    assert line.endswith("); give another prefix")
     assert "1 passed" in result.stdout
 
 

@@ -118,7 +118,7 @@ def test_a_variant_is_the_base_of_all_and_what_is_left_goes_on_by_a_command(star
 
 
 def test_a_variant_needs_turns_and_a_benchmark(start):
-    with pytest.raises(UsageError, match=r"^git:main can be compared in turns only: leave out --gnn-turns"):
+    with pytest.raises(UsageError, match=r"^git:main can only be timed in turns: leave out --gnn-turns"):
         start({}, "--gnn-turns=never").variant()
     empty, other = (start(versions) for versions in ({}, {"one": 1}))
     for session in (empty, other):
@@ -139,7 +139,7 @@ def test_turns_do_not_judge_what_they_could_not_build_or_run_as_it_was_recorded(
     rows = session.judge(found)
     across = "compared only with the times of record 0001: "
     assert [line for line in session.judged.lines if across in line] == [
-        f"1 benchmark {across}the code that differs could not be built again",
+        f"1 benchmark {across}the code that differs could not be rebuilt",
         f"2 benchmarks {across}base: it raised ValueError",
         f"1 benchmark {across}base: its process ended",
     ]
@@ -157,7 +157,7 @@ def test_turns_do_not_judge_what_they_could_not_build_or_run_as_it_was_recorded(
 def test_a_head_that_fails_in_turns_is_worse_whatever_the_times_of_the_record(start):
     session = start({"one": 2})
     session.record({"one": 1}, sources(OLD))
-    fails = Agreement("differ", "the head fails, the base does not: it raised ValueError")
+    fails = Agreement("differ", "fails in the head, but not in the base: it raised ValueError")
     row = Compared("test_a.py::one", FAILED, None, results=fails)
     session.judged.use_result(replace(saved.result(), comparison=Comparison([row])))
     session.judged.judge()

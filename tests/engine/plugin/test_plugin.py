@@ -129,7 +129,7 @@ def test_collecting_is_light_and_core_is_a_few_dozen():
     [
         (
             ["--gnn-counters", "benchmarks"],
-            "unknown value of --gnn-counters 'benchmarks': known: check, update",
+            "unknown value of --gnn-counters 'benchmarks'; known: check, update",
         ),
         (["--gnn-dataset", "citeseer", "--gnn-real"], "citeseer is not in the data folder"),
         (

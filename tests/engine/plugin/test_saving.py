@@ -84,6 +84,6 @@ def test_what_a_test_writes_costs_no_measurement_and_of_two_calls_the_first_is_u
         assert ours["version"] == FORMAT_VERSION
         assert "measurement" in ours
         assert "definition_hash" in ours
-    assert "only the first counts; give each a test of its own: test_suite.py::test_two" in said
+    assert "give each benchmark a test of its own: test_suite.py::test_two" in said
     two, one = (run.benchmarks[f"test_suite.py::test_{name}"].processes[0] for name in ("two", "alone"))
     assert abs(two.log - one.log) < 2, "the second call takes hundreds of times as long"

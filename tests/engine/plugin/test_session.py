@@ -45,7 +45,7 @@ def test_the_records_of_a_machine_or_the_most_similar_one_and_how_to_make_some(p
     other = save(cpu="Another CPU")
     record, note = records.find(config)
     assert record is None
-    similar = f"{start}; the most similar, {other.environment}, differs in "
+    similar = f"{start}; the most similar record, {other.environment}, differs in "
     assert note.text.startswith(similar)
     assert note.text.removeprefix(similar).startswith("cpu Another CPU vs ")
     _, second = save(), save()

@@ -99,7 +99,7 @@ def test_each_result_stands_in_its_line_of_progress_and_the_table_notes_what_mus
     row = r"^stays +fwd torch +[\d.]+ [µn]s +(\?|[\d.]+%) +1\.5 KiB +1 +0$"
     assert re.search(row, out, re.MULTILINE), out
     places = "may differ by more than the interval: it must: stays fwd torch"
-    values = "the benchmark changes its inputs, so each call sees other values: writes fwd torch"
+    values = "the benchmark changes its inputs, so each call sees different values: writes fwd torch"
     assert (places in out and values in out) or "more notes: -v prints them" in out
     content = json.loads((tmp_path / "run.json").read_text())
     assert [entry["error"] for entry in content["gnnbench"]["incomplete"]] == ["OOM at 4194304 GiB"] * 2

@@ -88,7 +88,7 @@ def test_a_slowdown_is_found_in_turns_and_lines_fit_a_terminal_with_the_command_
     assert found["test_first"]["ratio"] == pytest.approx(2, rel=0.02)
     assert found["test_second"]["same_code"]
     text = " ".join(result.stdout.split())
-    assert " and 1 changed file" in text.partition("gnnbench: since record 0001: this project ")[2]
+    assert " and 1 changed file" in text.partition("gnnbench: changed since record 0001: this project ")[2]
     assert "timing 1 benchmark in turns with record 0001, for at most 200 s" in text
     assert "timing again" not in text
 
@@ -103,7 +103,7 @@ def test_a_slowdown_is_found_in_turns_and_lines_fit_a_terminal_with_the_command_
     assert all(line.startswith("  ") for line in reason[1:])
     whole = " ".join(line.strip() for line in reason)
     assert " in the baseline; the simultaneous 99% interval excludes 1; " in whole
-    code = "pairs of processes; code: same functions, other values (library.VERSION) [record 0001]; repeat:"
+    code = "; code: same functions, different values (library.VERSION) [record 0001]; repeat:"
     assert code in whole
     ours = [line for line in lines if line.startswith(("gnnbench: ", "  ")) and line != lines[first]]
     assert max(map(len, [*ours, *reason[:-1]])) <= 80
@@ -182,7 +182,7 @@ def test_a_commit_is_the_base_and_an_accepted_slowdown_fails_no_test(project):
     assert {"text": "git:HEAD~1", **base}.items() <= compared["base"].items()
     assert found["test_second"]["same_code"]
     lines = result.stdout.splitlines()
-    cause = lines.index("1 slower with other values (library.VERSION): test_first")
+    cause = lines.index("1 slower with different values (library.VERSION): test_first")
     assert lines[cause + 1].startswith("  repeat: gnnbench ab 'git:HEAD~1' . -- ")
     assert "find the commit: gnnbench bisect 'git:HEAD~1' git:HEAD -- " in result.text
     done = gnnbench("accept", str(project.saved), "--reason", "checks its input", cwd=project.folder)

@@ -125,7 +125,7 @@ def test_whole_calls_are_neither_repeated_nor_preceded_nor_traced():
     call = Call(lambda x: calls.append(x) or len(calls), (1,), {})
     held = whole(call, clock, "the call starts a process", disable_gc=True)
     _, answers = serve(held, {"command": "inspect"}, CALIBRATE, block())
-    unseen = "whole calls are timed: the call starts a process"
+    unseen = "each call is timed as a whole (the call starts a process)"
     assert answers[1].items() >= {"unseen": unseen, "fingerprint": None, "counts": {}}.items()
     assert answers[2]["iterations"] == 1
     assert [made[1:3] for made in clock.blocks] == [(1, 1)] * (1 + block()["rounds"])

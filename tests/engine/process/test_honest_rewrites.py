@@ -263,7 +263,7 @@ def test_what_is_kept_of_indices_is_fast_only_when_repeated(tmp_path, of, key):
     def inputs():
         return of(np.random.default_rng(0).integers(9, size=(2, 30)))
 
-    assert rewritten(tmp_path, degree, keeps, inputs).reason.endswith("of an earlier call with others")
+    assert rewritten(tmp_path, degree, keeps, inputs).reason.endswith("of an earlier call with other inputs")
     kept.clear()
     assert rewritten(tmp_path, degree, keeps, inputs, level=NONE_NEW).only_repeated
     kept.clear()
@@ -432,7 +432,7 @@ def refuses(x):
 
 OTHERS = {
     "refused values": (
-        "differ: the head raises ValueError: few for new values, the base does not",
+        "differ: the head raises ValueError: few for new input values, but the base does not",
         np.sum,
         refuses,
         lambda: np.array([3.0, 0.5, 0.25]),
@@ -462,7 +462,7 @@ OTHERS = {
         normal(9),
     ),
     "list for a generator": (
-        "not compared: output is a builtins.generator",
+        "not compared: output, a builtins.generator, cannot",
         lambda x: (one for one in x),
         list,
         normal(9),
@@ -487,7 +487,7 @@ OTHERS = {
         rand(50, 4),
     ),
     "rounded text": (
-        "not compared: output changes when the inputs move by ",
+        "not compared: output changes when the inputs change by ",
         lambda x: f"{x.sum():.17g}",
         lambda x: f"{x[::-1].cumsum()[-1]:.17g}",
         normal(500),

@@ -67,7 +67,7 @@ def test_what_an_argument_keeps_for_other_indices_is_wrong(tmp_path):
 
     inputs = lambda: Tree({}), lambda: np.random.default_rng(0).permutation(50), normal(50)
     found = rewritten(tmp_path, base, keeps, *inputs)
-    assert found.reason == "output is right only for the values that the benchmark uses"
+    assert found.reason == "output is right only for the benchmark's own inputs"
     assert rewritten(tmp_path, keeps, keeps, *inputs).status == "equal"
 
 
@@ -167,13 +167,13 @@ WRONG = {
         lambda: Tree([1]),
     ),
     "list is not sorted": (
-        "the base changes argument 1, and the head does not",
+        "the base changes argument 1, but the head does not",
         sorts,
         lambda _: None,
         lambda: random.Random(3).sample(range(99), 50),
     ),
     "dictionary is not filled": (
-        "the base changes argument 1[10], and the head does not",
+        "the base changes argument 1[10], but the head does not",
         fills(30),
         fills(10),
         dict,
@@ -212,13 +212,13 @@ def test_what_is_wrong_is_named(tmp_path, kind, calls_before):
 
 RESERVED = {
     "a view of an input": (
-        "output shares memory with an input in the head alone",
+        "output shares memory with an input in the head only",
         np.ndarray.flatten,
         np.ndarray.ravel,
         normal(30, 30),
     ),
     "the same list": (
-        "output shares memory with an earlier output in the head alone",
+        "output shares memory with an earlier output in the head only",
         lambda n: list(range(n)),
         lambda n: LIST.clear() or LIST.extend(range(n)) or LIST,
         lambda: 40,
@@ -248,13 +248,13 @@ RESERVED = {
         normal(3),
     ),
     "a generator beside": (
-        "output[1] is a builtins.generator",
+        "output[1], a builtins.generator, cannot be compared",
         lambda x: [x * 2, (value for value in x)],
         lambda x: [x * 2, (value for value in x * 1)],
         normal(3),
     ),
     "ties": (
-        "output changes when the inputs move",
+        "output changes when the inputs change by units",
         lambda x: x.argsort(),
         lambda x: torch.stack([x.argsort()[1], x.argsort()[0], *x.argsort()[2:]]),
         lambda: torch.tensor([1.0, 1.0, 5.0, 3.0]),
@@ -364,7 +364,7 @@ def test_a_loop_that_new_values_would_keep_running_gets_the_given_ones(tmp_path)
     base, head = converges(lambda w: w / np.linalg.norm(w)), converges(lambda w: w / np.sqrt(w @ w))
     found = rewritten(tmp_path, base, head, matrix)
     assert found.status in ("equal", "close")
-    assert found.reason.startswith("compared for fewer new values")
+    assert found.reason.startswith("compared with fewer new input values")
 
 
 def test_no_value_is_written_into_a_file_of_the_user(tmp_path):

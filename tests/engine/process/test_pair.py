@@ -170,7 +170,7 @@ def test_a_trap_ends_the_process_of_its_benchmark_alone(tmp_path):
     settings = PairSettings(prepared("base"), prepared("head"), untimed=True, trapped=["lib.so"])
     with Pair(settings, common(tmp_path)) as pair:
         found = pair.inspect(Trial(name("test_ends")))
-        assert found.text == "base and head: its process ended with exit status -5"
+        assert found.text == "base and head: the test's process ended with exit status -5"
         assert pair.inspect(Trial(name("test_reads"))).same_code
         assert len(pair.used["head"]["written"]) >= 2000
 

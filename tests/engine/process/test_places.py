@@ -167,7 +167,7 @@ def test_tests_inside_of_the_package(project):
     project.package("src", SLOW)
     project.put("src/mylib/tests/helpers.py", "SIZE = 2\n")
     assert project.affected() == {"test_total": "changed", "test_other": "same"}
-    assert "both sides run today's src/mylib/tests/helpers.py" in project.notes
+    assert "both sides use the working tree's src/mylib/tests/helpers.py" in project.notes
 
 
 def test_a_module_that_one_side_has_is_found_there_alone(project):
@@ -187,7 +187,7 @@ def test_changed_and_new_files_of_the_suite_run_on_both_sides(project):
     project.put("bench/helper.py", "from mylib.core import total\n")
     project.put("bench/test_suite.py", SUITE + "\nfrom helper import total\n")
     assert project.affected() == {"test_total": "same", "test_other": "same"}
-    assert project.notes.count("both sides run today's bench/test_suite.py") == 1
+    assert project.notes.count("both sides use the working tree's bench/test_suite.py") == 1
 
 
 DATA = """
@@ -227,7 +227,7 @@ def test_data_of_the_suite_that_differ_are_incomparable(how, project):
     project.package(".", SLOW)
     found = project.affected()
     assert found["test_total"] == "unknown"
-    assert "base: the benchmark uses bench/data.json of the working tree" in project.why("test_total")
+    assert "base: the benchmark uses the working tree's bench/data.json" in project.why("test_total")
     assert project.affected() == found, "a refused run keeps nothing"
 
 

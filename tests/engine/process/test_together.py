@@ -132,7 +132,7 @@ def test_the_base_is_its_own_control(run, tmp_path):
             "loaded twice",
         ),
         ("import numpy\nclass Mine: pass\nnumpy.Mine = Mine\n", {}, "is compiled"),
-        ("", {"THREADS": "1"}, "differ in variables"),
+        ("", {"THREADS": "1"}, "differ in environment variables"),
     ],
 )
 def test_what_cannot_be_in_one_process_is_in_two(run, text, variables, why):

@@ -81,7 +81,7 @@ def test_beside_what_differs_between_two_processes_the_rest_is_compared(found, n
     one = results[name]
     if is_right:
         assert one.status == "equal" or (name, one.status) == ("process", "close")
-        left = "left out, as two processes of the base differ there: "
+        left = "not compared where two processes of the base differ: "
         assert name == "keys" or one.reservation.startswith(left)
         assert "mean" not in one.reservation, "rounding alone changes it"
     else:
@@ -94,5 +94,5 @@ def test_where_nothing_is_left_nothing_is_compared(found, name):
     one = found[1][name]
     assert (one.status, one.reason) == (
         "not compared",
-        "left out, as two processes of the base differ there: output",
+        "not compared where two processes of the base differ: output",
     )

@@ -48,7 +48,7 @@ def test_few_processes_say_what_their_intervals_cover_and_what_has_no_row_is_cou
         "platform pyg" in text
     )
     text = shown(compared(tmp_path, one, other))
-    assert "2 processes of one run; rows need 3 for a narrow interval" in text
+    assert "2 processes of one run; 3 are needed for a narrow interval of a row" in text
 
 
 def test_the_axis_is_neither_in_the_heading_nor_among_the_names(tmp_path):

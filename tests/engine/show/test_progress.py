@@ -71,7 +71,7 @@ def test_in_a_pipe_those_that_run_the_same_code_are_one_line(clock):
         progress.update({"a": decision(), "b": decision("undecided"), **same, **late}, 20.0, 40.0)
     assert file.getvalue().splitlines() == [
         "20 s: 10 run the same code",
-        "20 s: same by time 1.000x 0.980-1.020 4 pairs a",
+        "20 s: same (by time) 1.000x 0.980-1.020 4 pairs a",
         "20 s: 1 runs the same code",
     ]
 
@@ -88,7 +88,7 @@ def test_in_a_terminal_the_step_and_its_seconds_stand_below_the_verdicts(clock):
         progress.step("installing [thing]==1", 60.0)
         progress.detail("downloading")
     shown = file.getvalue()
-    for line in ("slower by time 1.000x 0.980-1.020 4 pairs d", "1 runs the same code", "  downloading"):
+    for line in ("slower (by time) 1.000x 0.980-1.020 4 pairs d", "1 runs the same code", "  downloading"):
         assert line in shown
     assert "timing [b] (3 s; the run: 3 of 4 decided, at most 45 s more)" in shown
     assert "installing [thing]==1 (0 s of at most 60 s)" in shown

@@ -96,7 +96,7 @@ def test_notes_name_a_few_benchmarks_and_count_many():
     (line,) = notes([*rows, of()])
     assert line.endswith(f"{note}: spmm_sum fwd pyg, spmm_sum fwd dgl")
     rows = [of(replace(SPEC, operation=f"own{number}"), changes_inputs=True) for number in range(9)]
-    line = "the benchmark changes its inputs, so each call sees other values: "
+    line = "the benchmark changes its inputs, so each call sees different values: "
     assert notes([*rows, of()]) == [f"{line}9 benchmarks (-v names them)"]
     assert notes([*rows, of()], 1)[0].count("fwd pyg, own") == 8
     assert notes(rows) == [f"{line}all benchmarks"]
@@ -105,7 +105,7 @@ def test_notes_name_a_few_benchmarks_and_count_many():
     (disturbed,) = notes([of(contention_share=0.4)])
     assert disturbed.startswith("other programs used more than 10% of the CPU time")
     assert [line.partition(":")[0] for line in notes(rows, 1)] == [
-        "no interval ('?'), too few measurements",
+        "no interval ('?'), as there are too few measurements",
         "inputs of this type are not copied",
     ], "what a reader can act on comes first"
     over = TableRow.of(SPEC, replace(OURS, limit=Limit(Work(1, 1), Rates(1.0, 1.0), 1.5, "in cache: little")))

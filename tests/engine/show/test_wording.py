@@ -72,7 +72,7 @@ def rows(*verdicts):
 @pytest.mark.parametrize(
     ("verdicts", "text"),
     [
-        ((), "No benchmark in the result"),
+        ((), "The result has no benchmarks"),
         (("slower", "faster", "same"), "1 of 3 benchmarks is slower; 1 faster, 1 same"),
         (("slower",), "The one benchmark is slower"),
         (("same", "faster"), "No slowdown found in 2 benchmarks; 1 faster, 1 same"),
@@ -133,8 +133,8 @@ def caused(*rows):
     [
         ({"functions": (F,)}, "a change in `Thing.f`"),
         ({"functions": (F,), "head_only": (F,)}, "a change in `Thing.f` (run only by head)"),
-        ({"libraries": ("libm.so",), "settings": ("threads",)}, "other libraries (`libm.so`)"),
-        ({"values": ("library.{N}",)}, "other values (`library.{N}`)"),
+        ({"libraries": ("libm.so",), "settings": ("threads",)}, "different libraries (`libm.so`)"),
+        ({"values": ("library.{N}",)}, "different values (`library.{N}`)"),
     ],
 )
 def test_a_cause_is_named_by_its_kind(kinds, sentence):

@@ -53,5 +53,5 @@ def test_times_that_other_programs_disturbed_are_marked_and_counted(tmp_path):
     assert baseline.contention_note(runs([], [])) is None
     assert (
         baseline.contention_note(runs([], [2], [2, 3]))
-        == f"other programs used up to 40% {said} 2 benchmarks are marked, and not compared"
+        == f"other programs used up to 40% {said} 2 benchmarks are saved, but not compared"
     )

@@ -29,7 +29,7 @@ processes = 5
 WRONG = {
     "[merge]\noutput = 'x'": "unknown key 'merge'",
     "[ab]\nbudgt = 30": "ab: unknown key 'budgt': did you mean budget",
-    "[ab]\nplatform = 'pyg'": "ab: unknown key 'platform': known: budget,",
+    "[ab]\nplatform = 'pyg'": "ab: unknown key 'platform'; known: budget,",
     "[ab]\nbudget = true": "ab: budget = true must be a text, a number",
     "[profile]\nseed_table = true": "profile: unknown key 'seed_table'",
     "[profile]\nwith = 'layer'": "profile: with = \"layer\": unknown kind 'layer': did you mean layers",

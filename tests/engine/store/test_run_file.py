@@ -51,16 +51,16 @@ def test_files_of_pytest_benchmark_alone_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "not JSON, or cut off"),
-        (b"\xff\xfe\x00", "not JSON, or cut off"),
+        ("", "not valid JSON, or truncated"),
+        (b"\xff\xfe\x00", "not valid JSON, or truncated"),
         ("[]", "it has no list of benchmarks"),
         ('{"command": "ab", "benchmarks": []}', "the output of gnnbench ab, not a run file"),
-        ('{"benchmarks": [], "gnnbench": {"version": 99}}', "version 99 of the format"),
-        ('{"context": {}, "benchmarks": [{"name": "BM_sum", "real_time": 1.2}]}', "it has no `version`"),
-        ('{"version": "1.0", "benchmarks": [{"runs": [{"values": [0.1]}]}]}', "no 'fullname'"),
+        ('{"benchmarks": [], "gnnbench": {"version": 99}}', "format version 99"),
+        ('{"context": {}, "benchmarks": [{"name": "BM_sum", "real_time": 1.2}]}', "it has no key `version`"),
+        ('{"version": "1.0", "benchmarks": [{"runs": [{"values": [0.1]}]}]}', "missing key 'fullname'"),
         ('{"version": "1.0", "benchmarks": [1, null]}', "a field has the wrong type"),
-        ('{"benchmarks": [{"fullname": "a", "stats": {"median": 1.0}}]}', "it has no `version`"),
-        ('{"version": 3, "benchmarks": []}', "it has no `version`"),
+        ('{"benchmarks": [{"fullname": "a", "stats": {"median": 1.0}}]}', "it has no key `version`"),
+        ('{"version": 3, "benchmarks": []}', "it has no key `version`"),
     ],
 )
 def test_what_is_no_run_file_is_refused_with_place_and_reason(tmp_path, text, message):
@@ -72,7 +72,7 @@ def test_what_is_no_run_file_is_refused_with_place_and_reason(tmp_path, text, me
     [
         ("environment", {"cpu": "x"}, "damaged: gnnbench.environment: object missing required field"),
         ("environment", {**codec.encode(ENVIRONMENT), "python": 3}, "damaged: gnnbench.environment.python"),
-        ("fullname", None, "damaged, or not a run file of pytest-benchmark: no 'fullname'"),
+        ("fullname", None, "damaged, or not a run file of pytest-benchmark: missing key 'fullname'"),
         (
             "measurement",
             {"processes": [{"blocks_ns": [[-1]]}]},

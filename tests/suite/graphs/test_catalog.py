@@ -69,7 +69,7 @@ def test_counts_of_types_add_up_to_the_published_ones():
         ("from 6 to 30", ["hub:5", "hub", "hub:5@2"]),
         ("64 nodes are too few for ", ["hub:6@30", "hub:6@1000"]),
         (
-            "must be the edges of a node, above 0 and at most 1023, such as rmat:14@4",
+            "must be the number of edges per node, above 0 and at most 1023, such as rmat:14@4",
             [f"{family}:8@{one}" for family in ("rmat", "uniform", "hub") for one in ("0", "-1", "nan")]
             + [f"rmat:8@{one}" for one in ("", "x", "1024", "inf", "4@4", "1e400")],
         ),

@@ -162,7 +162,7 @@ def without(h, node):
             "drawn twice",
             lambda h: Hop(*(torch.cat((part[:1], part[:1], part[2:])) for part in h[:3]), h.expanded),
         ),
-        ("1 neighbours of node 7, not 2; 1 nodes have a wrong number", lambda h: without(h, 7)),
+        ("1 neighbours of node 7, not 2; 1 nodes have a wrong number of them", lambda h: without(h, 7)),
         ("2 neighbours of node 7, not 0", lambda h: h._replace(expanded=h.expanded[h.expanded != 7])),
     ],
 )
@@ -182,7 +182,7 @@ def with_unused(nodes):
 @pytest.mark.parametrize(
     ("message", "change"),
     [
-        ("two numbers", lambda o: (torch.cat((o[0], o[0][:1])), *o[1:])),
+        ("numbered twice", lambda o: (torch.cat((o[0], o[0][:1])), *o[1:])),
         ("neither a seed nor", lambda o: (with_unused(o[0]), *o[1:])),
         ("wrong draw", lambda o: (o[0], o[1], o[2].clamp(max=1), o[3])),
     ],

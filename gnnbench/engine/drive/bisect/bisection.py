@@ -186,13 +186,13 @@ class _Bisection:
         """Compare the two ends, or return the comparison that an interrupted run has saved."""
         if self._saved.ends:
             done = units.count(len(self._saved.measured), "measurement")
-            self._watcher.say(f"continuing after the comparison of GOOD and BAD and {done} of an earlier run")
+            self._watcher.say(f"continuing an earlier run that compared GOOD and BAD, after {done}")
             return self._saved.ends
         good, bad = self._ready(0), self._ready(self._history.last)
         ends = coordinator.run(good, bad, self._plan, self._watcher)
         if ends.rows and all(row.judgement.verdict == "incomparable" for row in ends.rows):
             name, reason = ends.rows[0].fullname, ends.rows[0].judgement.reason
-            raise UsageError(f"GOOD and BAD cannot be compared: {name}: {reason}; give two that run it")
+            raise UsageError(f"GOOD and BAD cannot be compared: {name}: {reason}; give two that can run it")
         if not ends.interrupted:
             self._saved.ends = ends
             save(self._file, json.dumps(codec.encode(self._saved)))

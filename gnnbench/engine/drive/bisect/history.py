@@ -79,7 +79,9 @@ class History:
         common = [part for part in parts[0] if part in parts[1]]
         differing = [[part for part in words if part not in common] for words in parts]
         if [len(words) for words in differing] != [1, 1]:
-            raise UsageError(f"GOOD and BAD must differ in one part, unlike {good!r} and {bad!r}: {_FORM}")
+            raise UsageError(
+                f"GOOD and BAD must differ in one part, but {good!r} and {bad!r} do not: {_FORM}"
+            )
         (old,), (new,) = differing
         for text in (good, bad):
             variant.parse(text).check(root)
@@ -107,13 +109,13 @@ def _commits(old: str, new: str, common: Sequence[str], root: Path) -> list[Cand
     """
     good, bad = (variant.parse(shlex.join([text])).of(Commit)[0] for text in (old, new))
     if good.folder != bad.folder:
-        raise UsageError(f"{old!r} and {new!r} are of two repositories: give two commits of one")
+        raise UsageError(f"{old!r} and {new!r} are from two repositories: give two commits of one")
     repository = good.repository(root)
     folder, first, last = repository.root, repository.commit(good.ref), repository.commit(bad.ref)
     if first == last:
-        raise UsageError(f"{old} and {new} are the same commit: give two different ones")
+        raise UsageError(f"{old} and {new} are the same commit: give two different commits")
     if (base := git.merge_base(folder, first, last)) != first:
-        instead = f"give their last common commit {base}" if base else "give one of its history"
+        instead = f"give their last common commit {base}" if base else "give an ancestor"
         raise UsageError(
             f"{old} is not in the history of {new}: " + ("swap them" if base == last else instead)
         )
@@ -133,7 +135,7 @@ def _releases(old: str, new: str, common: Sequence[str], root: Path) -> list[Can
     """
     (name, good), (other, bad) = (pinned(text.partition(":")[2]) for text in (old, new))
     if canonicalize_name(name) != canonicalize_name(other):
-        raise UsageError(f"{old!r} and {new!r} are two packages: give two releases of one")
+        raise UsageError(f"{old!r} and {new!r} are two packages: give two releases of one package")
     first, last = Version(good), Version(bad)
     if first > last:
         raise UsageError(f"{old} is newer than {new}: swap them")

@@ -51,7 +51,7 @@ def run(good: str, bad: str, plan: Plan, watcher: Listener) -> BisectedOutputs:
         ready = preparer(history, plan, watcher, stack)
 
         def compare(position: int, names: Sequence[str] | None = None) -> Mapping[str, Agreement]:
-            watcher.say(f"comparing the outputs of {history.candidates[position].name}")
+            watcher.say(f"comparing outputs of GOOD and {history.candidates[position].name}")
             result = affected.run(ready(0), ready(position), replace(plan, only=names), watcher)
             return {name: _agreement(row) for name, row in result.benchmarks.items()}
 

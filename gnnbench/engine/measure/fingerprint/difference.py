@@ -12,10 +12,10 @@ _SHOWN = 3
 """Largest number of names in a sentence."""
 FRAMES = {
     "functions": "{}",
-    "values": "other values ({})",
-    "libraries": "other libraries ({})",
-    "settings": "other settings ({})",
-    "work": "other data ({})",
+    "values": "different values ({})",
+    "libraries": "different libraries ({})",
+    "settings": "different settings ({})",
+    "work": "different data ({})",
 }
 """How a sentence words a difference, for each kind of parts. The likeliest cause comes first."""
 _LOCALS = ".<locals>."
@@ -75,7 +75,7 @@ class Difference:
     def sentence(self) -> str:
         """Return a sentence about the first kind that differs. There must be a difference.
 
-        `GCNConv.forward, gcn_norm, propagate and 3 more`, or `same functions, other settings (threads)`.
+        `GCNConv.forward, gcn_norm, propagate and 3 more`, or `same functions, different settings (threads)`.
         """
         kind = next(kind for kind in FRAMES if getattr(self, kind))
         names = self.names(kind)

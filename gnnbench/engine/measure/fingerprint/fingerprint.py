@@ -126,7 +126,7 @@ class Recordings:
         if any(recording.timed_out for recording in self._recordings):
             return f"inspection given up: recording takes more than {TIMES_AS_LONG} times as long as the call"
         if self._contents.too_large:
-            return f"inspection given up: integers of more than {self._contents.most_bytes >> 20:,} MiB"
+            return f"inspection given up: integer tensors exceed {self._contents.most_bytes >> 20:,} MiB"
         if any(values.too_many for values in self._values):
             return "inspection given up: the call may read too many objects"
         return unseen or (f"thread {self.other_thread} ran meanwhile" if self.other_thread else None)

@@ -129,7 +129,7 @@ def check_size(name: str, values: Iterable[Any]) -> None:
     """Raise TooMuchError if values are too large to be copied several times; `name` is for the message."""
     strided = (part for value in values for part in _strided(value))
     if sum(getattr(part, "nbytes", 0) for part in strided) > _MOST_BYTES:
-        raise TooMuchError(f"{name} larger than {_MOST_BYTES >> 20:,} MiB")
+        raise TooMuchError(f"too large to compare: {name} of more than {_MOST_BYTES >> 20:,} MiB")
 
 
 def _strided(value: Any) -> tuple[Any, ...]:

@@ -100,10 +100,10 @@ def why_incomparable(used: Mapping[str, Mapping[str, Any]], differing: Collectio
     """Return why the sides cannot be compared, or an empty text. `used`: the result of each side's `take`."""
     for side, files in used.items():
         if paths := [path for path in files["foreign"] if path in differing]:
-            return f"{side}: the benchmark uses {_short(paths)} of the working tree, where the sides differ"
+            return f"{side}: the benchmark uses the working tree's {_short(paths)}; the sides differ in it"
         if paths := [*files["withheld"], *files["built"]]:
             remedy = "give --build CMD (pytest: --gnn-build), or path:DIR of a build"
-            advice = f"{build} does not make it" if build else remedy
+            advice = f"{build!r} does not build it" if build else remedy
             return f"{side}: {_short(paths)} may be built from other files than this side's: {advice}"
         if command := files["other_python"]:
             return f"{side}: the benchmark starts a Python that does not import this side's code: {command}"
@@ -129,7 +129,7 @@ def notes_on(used: Mapping[str, Mapping[str, Any]], differing: Collection[str], 
     test_paths = {path for files in used.values() for path in files["tests"]}
     for path in sorted(shared_paths.intersection(differing)):
         if path.endswith(test_file) or path not in test_paths:  # other test files do not matter
-            yield f"both sides run today's {os.path.relpath(path)}"
+            yield f"both sides use the working tree's {os.path.relpath(path)}"
     for side, files in used.items():
         for path in files["borrowed"]:
             yield f"{side} uses the working tree's {os.path.relpath(path)}, which git ignores"

@@ -135,7 +135,7 @@ class Process(ABC):
             if self.status(0.0) is not None:
                 raise self._death()
             if remaining_seconds <= 0:
-                limit = f"for {timeout_seconds:.3g} s" if timeout_seconds > 0 else "in the time of the run"
+                limit = f"for {timeout_seconds:.3g} s" if timeout_seconds > 0 else "within the run's time"
                 raise DiedError(self._side, f"did not answer {limit} while {self._activity}")
 
     def quit(self) -> None:
@@ -160,7 +160,7 @@ class Process(ABC):
             names = {member.value: member.name for member in signal.Signals}
             event = f"was killed by {names.get(-status, f'signal {-status}')}"
             if -status == signal.SIGKILL:
-                event += " (as the system does when memory runs out)"
+                event += " (possibly because memory ran out)"
         else:
             event = f"ended with exit status {status}"
         line = self._last_line()

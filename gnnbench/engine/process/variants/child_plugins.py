@@ -77,9 +77,9 @@ class Overrides:
 
     def lines(self) -> list[str]:
         """Return a line on the options that were overridden, and a line on packages that are hidden."""
-        lines = [f"overridden: pytest's {', '.join(self._overridden)}"] if self._overridden else []
+        lines = [f"overridden options: {', '.join(self._overridden)}"] if self._overridden else []
         names = ", ".join(os.environ.get(HIDDEN, "").split())
-        return [*lines, *([f"hidden packages, compiled for the installed torch: {names}"] if names else [])]
+        return [*lines, *([f"hidden packages (compiled for the installed torch): {names}"] if names else [])]
 
 
 def _replace(namespace: argparse.Namespace, options: Mapping[str, Any]) -> list[str]:

@@ -13,7 +13,7 @@ CHECKED = "gnnbench_checked"
 """Attribute of pytest's options: whether an earlier process has compared a benchmark with its reference."""
 SETTINGS = ("conftest.py", "pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini")
 """Files next to tests, and in the folders above, that decide how pytest runs them."""
-_NO_DEFAULT = "none of the selected benchmarks is a default one; give --gnn-all too, after --"
+_NO_DEFAULT = "none of the selected benchmarks runs by default; add --gnn-all after --"
 NOTHING: Mapping[str, Any] = {
     **dict.fromkeys(("names", "declared", "notes", "excluded", "places"), ()),
     "refused": {},
@@ -46,7 +46,7 @@ def foreign_fixture(item: Any) -> str:
         if "benchmark" not in fixture.argnames:
             plugins = item.config.pluginmanager.list_name_plugin()
             names = [name for name, plugin in plugins if getattr(plugin, "__name__", "") == module]
-            remedy = "" if not names or names[0].endswith(".py") else f"; -p no:{names[0]} leaves it out"
+            remedy = "" if not names or names[0].endswith(".py") else f"; -p no:{names[0]} disables it"
             return f"its fixture `benchmark` comes from {file}{remedy}"
     return ""
 
@@ -85,8 +85,8 @@ class Suite:
         `all_named`: whether the user named all benchmarks, so that no line says that only default ones run.
         """
         lines = [line for side in self._sides.values() for line in (*side["notes"], *side["excluded"])]
-        more = "pytest's argument --gnn-all adds the others"
-        choice = [f"of gnnbench's benchmarks, only the default ones: {more}"] if self._has_others else []
+        more = "--gnn-all after -- adds the others"
+        choice = [f"of gnnbench's benchmarks, only the default ones run: {more}"] if self._has_others else []
         return [*dict.fromkeys(lines), *self._refusals(), *([] if all_named else choice)]
 
     def missing(self, name: str) -> dict[str, str]:

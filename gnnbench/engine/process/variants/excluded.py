@@ -78,7 +78,7 @@ class Excluded:
             return text
         undo = [flag, ""] if isinstance(value, str) else ["-o", "addopts="]
         self.overriding += [] if flag in self.overriding else undo
-        return f"{text}, which {shlex.join(undo)} overrides"
+        return f"{text} ({shlex.join(undo)} undoes it)"
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_ignore_collect(self, collection_path: Path) -> Generator[None, bool | None, bool | None]:
@@ -96,7 +96,7 @@ class Excluded:
         modules = [node for node in nodes if isinstance(node, pytest.Module)]
         if not modules and file_path.suffix == ".py":
             patterns = " ".join(parent.config.getini("python_files"))
-            self._left_out[file_path] = f"not collected, as python_files is {patterns}; name the file"
+            self._left_out[file_path] = f"not collected, as python_files is {patterns}; give the path"
         if not modules and parent.session.isinitpath(file_path):  # without a node, pytest raises an error
             return [_Empty.from_parent(parent, path=file_path)]
         return modules
@@ -125,7 +125,7 @@ class Excluded:
 def _only_marked(items: Iterable[pytest.Item]) -> list[str]:
     """Return a line on tests that are marked as benchmarks but do not request the fixture `benchmark`."""
     marked = [item for item in items if not declares(item) and any(map(item.get_closest_marker, _MARKERS))]
-    reason = "marked as benchmarks, but without the fixture `benchmark`, and so not timed"
+    reason = "marked as benchmarks, but not timed, as they do not use the fixture `benchmark`"
     return [f"{reason}: {units.count(len(marked), 'test')}"] if marked else []
 
 

@@ -18,7 +18,7 @@ _MOST_TESTS = 3
 _SKIPPED = re.compile(r"base and head: |\bskipped: ")
 """Parts of reasons that `skips` removes, because its line already contains them."""
 BOTH_SKIP = "skipped on both sides"
-SEVERAL = "it calls several fixtures `benchmark`: give each call a test of its own"
+SEVERAL = "the test uses several fixtures `benchmark`: write a test for each call"
 _ERROR = re.compile(r"\s*[\w.]*(Error|Exception|Exit|Interrupt)\b")
 _PHASES = {"setup": " in set-up", "teardown": " in tear-down"}
 
@@ -60,7 +60,7 @@ def skips(reasons: Iterable[str], verb: str = "skipped") -> list[str]:
 def several_calls(names: Iterable[str]) -> list[str]:
     """Return a line on tests that time several calls; a name may occur several times."""
     tests = list(dict.fromkeys(names))
-    advice = "of several benchmarks in one test only the first counts; give each a test of its own"
+    advice = "only the first benchmark of a test counts; give each benchmark a test of its own"
     return [f"{advice}: {units.listed(tests, _MOST_TESTS)}"] if tests else []
 
 

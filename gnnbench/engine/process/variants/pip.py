@@ -54,7 +54,7 @@ def overlay(
     path = local_path(requirement, root) if is_local(requirement) else None
     if path and not path.is_file():
         raise UsageError(
-            f"{part} is not a file (from {root}): give an archive, pip:NAME==VERSION or path:DIR"
+            f"{part} is not a file (relative to {root}): give an archive, pip:NAME==VERSION or path:DIR"
         )
     source = str(path or requirement)
     options = () if dependencies and not is_torch else ("--no-deps",)
@@ -132,7 +132,7 @@ def other_builds(base: Mapping[str, str], head: Mapping[str, str]) -> str:
         return ""
     release = next(build for build in builds if "+" in build).partition("+")[0]
     return (
-        f"two builds of torch, {' and '.join(builds)}: builds of one release may differ in speed, too; "
+        f"two builds of torch, {' and '.join(builds)}: builds of one release may differ in speed; "
         f"pip:torch==={release} is the build without a suffix"
     )
 
@@ -177,7 +177,7 @@ def _install(options: Sequence[str], requirements: Sequence[str], root: Path, pa
         raise UsageError(f"{part} needs pip: install it with {sys.executable} -m ensurepip")
     # pip explains a conflict in the line before ResolutionImpossible.
     errors = re.findall(r"^ERROR: (?!ResolutionImpossible)(.+)", answer.stderr, re.MULTILINE)
-    reason = last_line("\n".join(errors) or answer.stderr) or f"it ended with {answer.returncode}"
+    reason = last_line("\n".join(errors) or answer.stderr) or f"it ended with exit status {answer.returncode}"
     raise UsageError(f"{part}: pip cannot install it: {reason}")
 
 

@@ -46,7 +46,7 @@ def prepared(
         for part in variant.of(Folder):
             _add_folder(part, side, root)
             if build:
-                listener.say(f"{one_line(f'path:{part.path}')} is used as it is: --build only builds commits")
+                listener.say(f"{one_line(f'path:{part.path}')} is used as it is: --build builds commits only")
         commits = sorted(variant.of(Commit), key=lambda commit: commit.folder is not None)
         is_working_tree = is_built and not side.has_code and all(each.folder for each in commits)
         for commit in [*([Commit("HEAD")] if is_working_tree else []), *commits]:
@@ -108,7 +108,7 @@ def _add_commit(
         folder = tree / repository.prefix
         if not folder.is_dir():
             raise UsageError(
-                f"{text} has no folder {repository.prefix}: start in a folder that the commit has"
+                f"{text} has no folder {repository.prefix}: run gnnbench in a folder that the commit has"
             )
         trees = import_roots(folder)
         if part.folder is None:

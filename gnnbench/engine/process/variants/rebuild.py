@@ -13,7 +13,7 @@ from .pip import BROUGHT
 
 _MOST_DIFFERENCES = 6
 _SHORT_COMMIT = 7
-_WHAT = "the saved code cannot be built again"
+_WHAT = "the saved code cannot be rebuilt"
 
 
 def variant(saved: Sources, current: Sources, *, is_built: bool = False) -> str:

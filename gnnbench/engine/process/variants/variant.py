@@ -223,7 +223,7 @@ def _existing(text: str, root: Path, name: str) -> Path:
     folder = local_path(text, root)
     if not folder.is_dir():
         kind = "is not a folder" if folder.exists() else "does not exist"
-        raise UsageError(f"{name} {kind} (from {root}): give the folder that holds the package")
+        raise UsageError(f"{name} {kind} (relative to {root}): give the folder that holds the package")
     return folder
 
 

@@ -95,7 +95,7 @@ def check_out(repository: Repository, commit: str, tree: Path, listener: Listene
     for path, (submodule, oid) in git.submodules(repository.root, commit).items():
         if git.full_hash(submodule, oid) is None:
             raise UsageError(
-                f"{repository.part} has commit {oid[:10]} of the submodule {path}, which is missing: "
+                f"{repository.part} needs commit {oid[:10]} of the submodule {path}, which this clone lacks: "
                 f"run git submodule update --init {path}, or git -C {path} fetch origin {oid[:10]}"
             )
         _write_files(submodule, oid, tree / path, f"{path} of {repository.part}")

@@ -35,8 +35,8 @@
           role: "img",
           "aria-label": `Times by layout for ${name}`,
         }, parsed(row.svg)),
-        make("figcaption", {}, "Each dot is the median time of a layout, the first at the top; of many, some. " +
-          "Dashed: the time, with its interval (grey)."));
+        make("figcaption", {}, "Each dot is the median time of a layout, the first at the top; if there are many, " +
+          "only some are drawn. Dashed: the estimated time; grey: its interval."));
 
     const inside = (row, name) => {
       const box = make("div", { class: "inside" });

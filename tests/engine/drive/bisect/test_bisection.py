@@ -110,7 +110,7 @@ def test_stopped_at_random_places_it_ends_with_the_same_answer(bisection):
         stops += 1
         assert stops < 20
     assert stops > 1
-    assert any(said.startswith("continuing after the comparison of GOOD and BAD") for said in watcher.said)
+    assert any(said.startswith("continuing an earlier run that compared GOOD") for said in watcher.said)
     assert places(found) == [("1", "3", ["a"])]
     run(watcher := Watcher())
     assert not any(said.startswith("continuing") for said in watcher.said), "it is finished"

@@ -48,7 +48,7 @@ def test_yanked_and_early_releases_are_no_candidates(folder, wheels, tmp_path, m
 @pytest.mark.parametrize(
     ("good", "bad", "text"),
     [
-        ("git:.@HEAD", "git:../suite@HEAD", "are of two repositories"),
+        ("git:.@HEAD", "git:../suite@HEAD", "are from two repositories"),
         ("git:./a@1", "git:./a@2", "the folder of git:./a@1 does not exist"),
         ("pip:thing==1", "pip:other==2", "are two packages"),
         ("pip:thing==5", "pip:thing==1", "pip:thing==5 is newer than pip:thing==1: swap them"),

@@ -20,13 +20,13 @@ EIGEN = {
         ({"functions": (f"{CONV}:gcn_norm", f"{CONV}:GCNConv.forward")}, "GCNConv.forward, gcn_norm"),
         ({"functions": SIX, "settings": ("threads",)}, "f, e, d and 3 more"),
         ({"functions": ("m:call", "n:call")}, "n:call, m:call"),
-        ({"values": ("m.SCALE",), "libraries": ("libm.so.6",)}, "same functions, other values (m.SCALE)"),
-        ({"libraries": ("libm.so.6",)}, "same functions, other libraries (libm.so.6)"),
-        ({"settings": ("$OMP_X", "threads")}, "same functions, other settings ($OMP_X, threads)"),
+        ({"values": ("m.SCALE",), "libraries": ("libm.so.6",)}, "same functions, different values (m.SCALE)"),
+        ({"libraries": ("libm.so.6",)}, "same functions, different libraries (libm.so.6)"),
+        ({"settings": ("$OMP_X", "threads")}, "same functions, different settings ($OMP_X, threads)"),
         (EIGEN, "AddPE.forward, _coo_base.dot (run only by head), tocsr (run only by base) and 1 more"),
         ({"functions": ("m:f", "m:f.<locals>.inner", "m:g.<locals>.inner")}, "g.<locals>.inner, f"),
         (ONLY, "f, new (run only by head), gone (run only by base)"),
-        ({"work": ("inputs", "operators")}, "same functions, other data (inputs, operators)"),
+        ({"work": ("inputs", "operators")}, "same functions, different data (inputs, operators)"),
     ],
 )
 def test_a_sentence_names_functions_or_else_what_differs(differing, sentence):

@@ -238,7 +238,7 @@ def test_a_change_of_the_suite_is_seen(package, files):
 def test_other_defaults_of_options_are_seen(package):
     defaults = ({}, {"layouts": "one"})
     notes = [affected.run(*package.sides(), package.plan(**own), Watcher()).notes for own in defaults]
-    assert [any("files alone" in note for note in found) for found in notes] == [True, False]
+    assert [any("by the file hashes" in note for note in found) for found in notes] == [True, False]
 
 
 def test_variables_and_arguments_are_seen(package, monkeypatch):

@@ -123,7 +123,7 @@ def test_a_folder_uses_what_was_built_of_the_same_sources(prepare, tmp_path):
         (other / "fastk" / "k.c").write_text(source)
         with prepare("path:../other", folder, build="true") as made:
             assert made.redirects[0].may_use(str(folder / "fastk" / "_k.so")) is serves
-    assert "path:../other is used as it is: --build only builds commits" in prepare.said
+    assert "path:../other is used as it is: --build builds commits only" in prepare.said
 
 
 def test_a_module_in_pythonpath_is_the_project_s_if_its_settings_name_it(tmp_path, monkeypatch):

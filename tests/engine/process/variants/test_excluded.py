@@ -86,16 +86,16 @@ def collect(folder):
             '-m "not perf"',
             {},
             (),
-            ["-m 'not perf', which -m '' overrides: 2 benchmarks"],
+            ["-m 'not perf' (-m '' undoes it): 2 benchmarks"],
         ),
-        ("-k unit", {}, (), ["-k unit, which -k '' overrides: 2 benchmarks"]),
+        ("-k unit", {}, (), ["-k unit (-k '' undoes it): 2 benchmarks"]),
         ("", {}, ("-k", "unit"), ["-k unit: 2 benchmarks"]),
         ("", {}, ("-k", "sum"), []),
         (
             "--deselect test_a.py",
             {},
             (),
-            ["--deselect test_a.py, which -o addopts= overrides: 2 benchmarks"],
+            ["--deselect test_a.py (-o addopts= undoes it): 2 benchmarks"],
         ),
         ("", {"conftest.py": HOOK}, (), ["pytest_collection_modifyitems of conftest.py: 2 benchmarks"]),
     ],
@@ -120,7 +120,7 @@ def test_who_deselects_benchmarks_is_named_unless_the_user_chose_others(
         (
             "",
             {"test_a.py": "", "conftest.py": SUITE, "helper.py": "", "bench_b.py": SUITE},
-            "not collected, as python_files is test_*.py *_test.py; name the file: bench_b.py",
+            "not collected, as python_files is test_*.py *_test.py; give the path: bench_b.py",
         ),
     ],
 )
@@ -143,4 +143,4 @@ def test_doctests_and_other_kinds_of_items_are_off(collect, folder):
     }
     collect("--doctest-modules --doctest-glob=*.md", files)
     lines = fresh.run([".", "README.md"], folder / "out.json", folder, 1, Listener())
-    assert lines == ["overridden: pytest's --doctest-modules, --doctest-glob"]
+    assert lines == ["overridden options: --doctest-modules, --doctest-glob"]

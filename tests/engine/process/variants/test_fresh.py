@@ -103,7 +103,7 @@ def test_options_that_switch_timing_off_are_overridden_and_named(folder, run):
         "[pytest]\naddopts = -p standing_in -p xdist --cov=. --codspeed --pdb -x -n 2 --benchmark-disable\n"
     )
     (line,) = run("good", standing_in=OPTIONS)
-    assert line == "overridden: pytest's -n, --pdb, --benchmark-disable, --codspeed, --cov, --maxfail"
+    assert line == "overridden options: -n, --pdb, --benchmark-disable, --codspeed, --cov, --maxfail"
     assert run("good", "-o", "addopts=") == []
 
 
@@ -111,7 +111,7 @@ def test_options_that_switch_timing_off_are_overridden_and_named(folder, run):
     ("words", "files", "said"),
     [
         ("nothing", {}, "timed nothing: deselected by -k nothing: 3 benchmarks$"),
-        ("good", {"test_suite": MARKED}, "timed nothing: marked as benchmarks, but .* not timed: 1 test"),
+        ("good", {"test_suite": MARKED}, "timed nothing: marked as benchmarks, but not timed, .*: 1 test"),
         (
             "good",
             {"conftest": FOREIGN},

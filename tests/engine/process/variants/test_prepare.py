@@ -33,7 +33,7 @@ def test_the_folder_is_the_caller_s_and_src_comes_first(repository, prepare):
         first, second = made.trees
         assert first == second / "src"
         assert second.parts[-2:] == ("a b", "ü")
-    prepare.fails("git:v1", inner, "git:v1 has no folder a b/ü: start in a folder that the commit has")
+    prepare.fails("git:v1", inner, "git:v1 has no folder a b/ü: run gnnbench in a folder that the commit has")
     with prepare("path:'a b/ü'", repository) as made:
         assert made.trees == (inner / "src", inner)
 
@@ -61,7 +61,7 @@ def test_a_path_is_used_where_it_is(repository, prepare, tmp_path):
     (repository / "site-packages").mkdir()
     with prepare("path:site-packages", repository) as made:
         assert made.commit is None
-    prepare.fails("path:none", repository, "path:none does not exist .from .*: give the folder")
+    prepare.fails("path:none", repository, "path:none does not exist .relative to .*: give the folder")
     prepare.fails("path:thing/__init__.py", repository, "is not a folder")
     prepare.fails("path:~nobody-of-this-name/x", repository, "there is no such home folder")
 
@@ -134,13 +134,13 @@ def test_a_part_of_another_repository_that_cannot_be_checked_out_is_named(reposi
     plain.mkdir()
     (plain / "file").write_text("")
     for text, message in (
-        ("git:../none@main", "folder of git:../none@main does not exist .from .*plain.: give the"),
+        ("git:../none@main", "folder of git:../none@main does not exist .relative to .*plain.: give the"),
         ("git:./file@main", "folder of git:./file@main is not a folder"),
         ("'git:./no\nne@main'", r"git:./no\?ne@main does not exist"),
         ("git:.@main", "git:.@main needs a git repository at .*plain: not a git repository"),
         ("git:../repository@mian", "git:../repository@mian names no commit .*: did you mean main"),
         ("git:../repository@-f", "names no commit"),
-        ("git:../repository/new@v1", "git:../repository/new@v1 has no folder new: start in"),
+        ("git:../repository/new@v1", "git:../repository/new@v1 has no folder new: run gnnbench in"),
         # What was checked out before is removed.
         ("git:../repository@v1 git:../none@main", "does not exist"),
     ):

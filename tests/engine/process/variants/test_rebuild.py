@@ -32,7 +32,7 @@ def with_packages(sources=SAVED, **packages):
 def fails(saved, here, reason):
     with pytest.raises(UsageError) as caught:
         variant(saved, here)
-    assert str(caught.value) == f"the saved code cannot be built again: {reason}"
+    assert str(caught.value) == f"the saved code cannot be rebuilt: {reason}"
 
 
 C = "c" * 40
