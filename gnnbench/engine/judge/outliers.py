@@ -1,8 +1,8 @@
 """Excludes outlier pairs of processes, and finds out whether processes have two modes.
 
 A pair is excluded if its ratio and the median pair's ratio differ by more than a factor of 3. So one slow or
-fast process excludes only its own pair, and a disturbance of both sides excludes no pair. If processes have
-two modes, the pairs whose sides are in the same mode are kept. Times are natural logarithms [pairs, m].
+fast process excludes only its own pair. A disturbance of both sides excludes no pair, nor does a second mode
+if both sides of a pair are in it. Times are natural logarithms [pairs, benchmarks].
 """
 
 import math

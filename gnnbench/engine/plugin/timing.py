@@ -79,7 +79,7 @@ class Timing:
         return None if fixture.disabled or fixture.cprofile else self._instrument
 
     def sources(self) -> "Sources":
-        """Return the sources of the code that was imported so far."""
+        """Return where the code that was imported so far comes from, such as a commit."""
         from ..measure import sources  # imported here because it imports elftools
 
         return sources.collect(self._config.rootpath, self._suite)

@@ -1,6 +1,6 @@
 """The pytest plugin of a child process: measures the suite's benchmarks on command.
 
-The coordinator, gnnbench's main process, sends commands. The process sends one answer to each:
+The coordinator, gnnbench's main process, sends commands. The child sends one answer to each:
 
     run        run a test up to its call of `benchmark`                        ready or done
     inspect    count the operations of one call, and take its fingerprint      inspected or done
@@ -319,7 +319,7 @@ class Worker(Overrides, Instrument):
 
     def _hold(self, held: HeldCall) -> Any:
         """Obey the commands for a benchmark; return what the test gets from its call of `benchmark`."""
-        if self._has_called and "call" not in self._reports:  # with a report, a plugin runs the test again
+        if self._has_called and "call" not in self._reports:  # else a plugin runs the test again
             self._end_incomparable(outcome.SEVERAL)
         self._has_called = True
         scope = vars(getattr(self._item, "module", None) or object)
@@ -331,7 +331,7 @@ class Worker(Overrides, Instrument):
         tested, self._current = self._trees.loaded, held
         try:
             if held.serve(self._ask, scope=scope, fixed_inputs=fixed, tested=tested, noting=noting):
-                pytest.skip("it is only inspected")
+                pytest.skip("only inspected, so the test ends at its call of `benchmark`")
             self._codes = held.codes
             return held.result()
         finally:

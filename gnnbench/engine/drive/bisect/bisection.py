@@ -1,4 +1,4 @@
-"""A bisection: `ab` compares the ends of a history, then pairs of processes time candidates between the ends.
+"""A bisection: `ab` compares the ends of a history, then candidates between them are timed in pairs.
 
 A history is a sequence of candidates, which are versions of the code, from the good end to the bad end.
 """

@@ -1,6 +1,6 @@
 """What a child process itself does to start, to fork and to end.
 
-A child is a pytest process that obeys the coordinator: the process of the command that compares both sides.
+A child is a pytest process. The coordinator, which commands it, is the process that compares both sides.
 """
 
 import atexit
@@ -38,7 +38,7 @@ def begin() -> tuple[dict[str, Any], Link, Trees]:
     die_with(settings["coordinator"])
     link = Link(settings["link"])
     if sys.path and not sys.path[0]:
-        # The same folders as with `python -m pytest` in the project's folder.
+        # As with `python -m pytest`, started here or in the project's folder.
         sys.path[:1] = dict.fromkeys([os.getcwd(), str(project(Path()))])  # noqa: PTH109
     trees = Trees.read(settings["trees"])
     trees.install()

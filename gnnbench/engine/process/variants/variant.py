@@ -19,7 +19,7 @@ WORKING_TREE = "."
 _PATHS = (".", "/", "~")
 """Beginnings of paths; no name of a commit and no requirement begins with one of them."""
 _ARCHIVES = (".whl", ".zip", ".tar.gz", ".tar.bz2", ".tgz")
-_FORM = "give git:REF, git:DIR@REF, path:DIR, pip:REQUIREMENT, env:NAME=VALUE or ."
+_FORM = "give git:REF, git:DIR@REF, path:DIR, pip:REQUIREMENT, env:NAME=VALUE or . (the working tree)"
 
 
 @dataclass(frozen=True)
