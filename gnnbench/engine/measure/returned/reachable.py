@@ -97,7 +97,7 @@ class Reachable:
             self._add(f"{place}{name}", item, depth + 1, is_free=is_free and is_free_part)
 
     def _parts_of(self, value: Any) -> Iterator[tuple[str, Any, bool]]:
-        """Yield, for each part, the suffix of its name, the part, and whether gnnbench may change its values."""
+        """Yield the suffix of each part's name, the part, and whether gnnbench may change its values."""
         kind = kind_or_container(value)
         if isinstance(value, FunctionType):
             yield from self._captured_by(value)
