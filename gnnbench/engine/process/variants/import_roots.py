@@ -4,8 +4,7 @@ The caller's tree is the project in which gnnbench was started. A side is one of
 compared, and its trees are the folders that have its code. Both sides run the tests of the caller's tree.
 
 Child processes of a benchmark load this file without the rest of gnnbench (`site/sitecustomize.py`), and a
-benchmark may measure their imports. So this file imports little besides modules that Python loads at its
-start anyway.
+benchmark may measure their imports. So this file imports little more than Python loads at its start.
 """
 
 from __future__ import annotations
