@@ -13,8 +13,13 @@ from ..show.lines import wrapped
 from ..store import baseline
 
 _UNTIMED = (
-    *("collectonly", "setuponly", "setupplan", "showfixtures"),
-    *("show_fixtures_per_test", "help", "version"),
+    "collectonly",
+    "setuponly",
+    "setupplan",
+    "showfixtures",
+    "show_fixtures_per_test",
+    "help",
+    "version",
 )
 """Options with which no test runs."""
 _IS_SET = pytest.StashKey[bool]()

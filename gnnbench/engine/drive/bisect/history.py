@@ -49,7 +49,6 @@ class Candidate:
     """A version of the code that a bisection may measure."""
 
     name: str
-    """The candidate's name in messages."""
     variant: str
     """The candidate as an argument of `gnnbench ab`, such as `git:0123abcd`."""
     cause: Cause | None = None
@@ -79,9 +78,7 @@ class History:
         common = [part for part in parts[0] if part in parts[1]]
         differing = [[part for part in words if part not in common] for words in parts]
         if [len(words) for words in differing] != [1, 1]:
-            raise UsageError(
-                f"GOOD and BAD must differ in one part, but {good!r} and {bad!r} do not: {_FORM}"
-            )
+            raise UsageError(f"GOOD and BAD must differ in one part; {good!r} and {bad!r} do not: {_FORM}")
         (old,), (new,) = differing
         for text in (good, bad):
             variant.parse(text).check(root)
@@ -116,9 +113,8 @@ def _commits(old: str, new: str, common: Sequence[str], root: Path) -> list[Cand
         raise UsageError(f"{old} and {new} are the same commit: give two different commits")
     if (base := git.merge_base(folder, first, last)) != first:
         instead = f"give their last common commit {base}" if base else "give an ancestor"
-        raise UsageError(
-            f"{old} is not in the history of {new}: " + ("swap them" if base == last else instead)
-        )
+        remedy = "swap them" if base == last else instead
+        raise UsageError(f"{old} is not in the history of {new}: {remedy}")
     commits = git.first_parents(folder, first, last)
     causes = [Cause("commit", row.hash, one_line(row.title), row.day) for row in commits]
 

@@ -87,6 +87,5 @@ def run(good: str, bad: str, plan: Plan, watcher: Listener) -> BisectedOutputs:
 
 def _agreement(row: Inspections) -> Agreement:
     """Return how the outputs of a benchmark agree. If both sides run the same code, the outputs are equal."""
-    if row.same_code and not row.results:
-        return Agreement("equal")
-    return row.results or not_compared("the benchmark was not inspected")
+    unknown = not_compared("the benchmark was not inspected")
+    return row.results or (Agreement("equal") if row.same_code else unknown)
