@@ -279,7 +279,7 @@ class Inspections:
 
 
 def lower_cost(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the lower of two costs that a worker reported, or no cost if one of them is missing."""
+    """Return the lower of two costs that a worker reported, or the second answer if one has no cost."""
     if not (first["cost"] and second["cost"]):
         return {**first, **second}
     costs = (codec.decode(answer["cost"], Cost) for answer in (first, second))

@@ -133,7 +133,7 @@ class Callgrind:
 def count_until_equal(calls: Pedantic, counter: Callgrind) -> dict[str, Any]:
     """Call up to eight times, until two calls in a row agree; return the input of `Instructions.read`.
 
-    Under callgrind, Python is fifty times as slow. Therefore another process reads callgrind's file.
+    Python is slow under callgrind. Therefore another process reads callgrind's file.
     """
     with cpu_threads(1 if "torch" in sys.modules else None), collector_paused():
         begin = RealTime.seconds()
