@@ -131,7 +131,7 @@ def _write_first(survey: "Survey", *, verbose: bool) -> str:
 
 
 def _show(plan: "Adoption") -> None:
-    from ..drive.adopt import BENCHMARK, IGNORED
+    from ..drive.adopt import BENCHMARK, GITIGNORE
 
     project = plan.project
     if project.benchmarks:
@@ -143,7 +143,7 @@ def _show(plan: "Adoption") -> None:
         print(f"\n{BENCHMARK}:\n")
         print("".join(f"    {line}".rstrip() + "\n" for line in text.splitlines()))
     for path, text in plan.files.items():
-        added = f" ({units.count(len(text.split()), 'line')} added)" if path == IGNORED else ""
+        added = f" ({units.count(len(text.split()), 'line')} added)" if path == GITIGNORE else ""
         streams.say(f"will be written: {path}{added}")
 
 

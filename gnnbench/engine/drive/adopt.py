@@ -21,7 +21,7 @@ from .survey import Survey, root, text_of
 _FOLDER = PurePath("benchmarks")
 BENCHMARK = _FOLDER / "test_operations.py"
 _WORKFLOW = PurePath(".github/workflows/benchmarks.yml")
-IGNORED = PurePath(".gitignore")
+GITIGNORE = PurePath(".gitignore")
 _IGNORE = (".benchmarks/", "/ab.json", "/report.html")
 UNKNOWN_ACTION = "OWNER/gnnbench@COMMIT"
 """A placeholder for gnnbench's repository if --action does not name it."""
@@ -72,7 +72,7 @@ class Adoption:
 
     project: Project
     files: Mapping[PurePath, str]
-    """The text of each file, by its path from the top of the repository; for IGNORED, the lines to append."""
+    """The text of each file, by its path from the repository's top; for GITIGNORE, the lines to append."""
     existing: tuple[PurePath, ...]
     """Files that are not written, because they exist."""
 
@@ -108,10 +108,10 @@ def make(project: Project, action: str | None, *, settings: bool) -> Adoption:
     texts[_WORKFLOW] = _workflow(project, action)
     existing = tuple(path for path in texts if os.path.lexists(project.folder / path))
     files = {path: text for path, text in texts.items() if path not in existing}
-    old_text = text_of(project.folder / IGNORED)
+    old_text = text_of(project.folder / GITIGNORE)
     if lines := [line for line in _IGNORE if line not in old_text.splitlines()]:
         start = "\n" if old_text and not old_text.endswith("\n") else ""
-        files[IGNORED] = start + "".join(f"{line}\n" for line in lines)
+        files[GITIGNORE] = start + "".join(f"{line}\n" for line in lines)
     return Adoption(project, files, existing)
 
 
@@ -169,12 +169,12 @@ def template(name: str) -> str:
 
 
 def write(plan: Adoption) -> None:
-    """Write the files. Lines are appended to an existing IGNORED; other existing files are not changed."""
+    """Write the files. Lines are appended to an existing GITIGNORE; other existing files are not changed."""
     for name, text in plan.files.items():
         path = plan.project.folder / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("a" if name == IGNORED else "x", encoding="utf-8") as file:
+            with path.open("a" if name == GITIGNORE else "x", encoding="utf-8") as file:
                 file.write(text)
         except OSError as error:
             raise UsageError(f"{name} cannot be written ({error.strerror})") from None

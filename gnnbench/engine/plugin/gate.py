@@ -24,7 +24,7 @@ from ..ground.options import EFFECT, TIMEOUT_SECONDS
 from ..judge.comparison import Compared, Comparison
 from ..judge.verdict import Thresholds
 from ..process.plan import Plan
-from ..process.variants.collected import declares
+from ..process.variants.collected import uses_benchmark
 from ..process.variants.variant import Variant
 from ..show import causes, console, verdicts, wording
 from ..show.lines import Note, wrapped
@@ -216,7 +216,7 @@ class Gate:
             text = f"this session did not time {units.count(len(untimed), 'test')} of the record; {_REMEDY}"
             missing, is_failure = Note(text, records.how_to_record(self._config)), True
         elif missing:
-            has_benchmarks = not session.items or any(map(declares, session.items))
+            has_benchmarks = not session.items or any(map(uses_benchmark, session.items))
             is_failure |= has_benchmarks and not (option.benchmark_save or option.benchmark_autosave)
         text = "no benchmark was judged"
         if not (is_failure or self._failures):

@@ -8,7 +8,7 @@ import pytest
 from ..ground import settings
 from ..ground.environment import WAIT_POLICY, let_idle_threads_sleep
 from ..ground.errors import UsageError
-from ..process.variants.collected import declares
+from ..process.variants.collected import uses_benchmark
 from ..show.lines import wrapped
 from ..store import baseline
 
@@ -50,7 +50,7 @@ def _uses_gnnbench(config: pytest.Config) -> bool:
 def lines(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
     """Return the header line about OMP_WAIT_POLICY. Empty if the session times nothing."""
     is_set = config.stash.get(_IS_SET, None)
-    if is_set is None or not any(map(declares, items)):
+    if is_set is None or not any(map(uses_benchmark, items)):
         return []
     text = f"{WAIT_POLICY}=PASSIVE is set: idle OpenMP threads sleep" if is_set else disturbance()
     return [wrapped(f"gnnbench: {text}")] if text else []
@@ -58,7 +58,7 @@ def lines(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
 
 def end(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
     """Unset OMP_WAIT_POLICY if nothing is timed, because processes that tests start should not inherit it."""
-    if config.stash.get(_IS_SET, False) and not any(map(declares, items)):
+    if config.stash.get(_IS_SET, False) and not any(map(uses_benchmark, items)):
         os.environ.pop(WAIT_POLICY, None)
 
 

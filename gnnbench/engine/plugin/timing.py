@@ -20,7 +20,7 @@ from ..interfaces import Instrument
 from ..measure.benchmark_fixture import check_pytest_benchmark, replace_timing
 from ..measure.clock import ClockError
 from ..measure.instruments import SessionState, TimeBudget, TimeInstrument
-from ..process.variants.collected import IN_PLACE, WHOLE_CALL, declares, marked
+from ..process.variants.collected import IN_PLACE, WHOLE_CALL, marked, uses_benchmark
 from ..process.variants.import_roots import TEST_NAMES, names_of_tests
 from ..process.variants.outcome import several_calls
 from ..store import suite
@@ -51,13 +51,12 @@ class Timing:
         """Hash of the definition of each benchmark that is not gnnbench's own, by id."""
         self._budget: TimeBudget | None = None
         """The time for all benchmarks together. None if each benchmark has its own time limit."""
-        self._suite = set(TEST_NAMES)
-        """Top-level modules and folders that contain the benchmarks."""
+        self._suite_names = set(TEST_NAMES)
 
     def instrument(self, item: pytest.Item) -> Instrument | None:
         """Return the instrument that measures a test's benchmark. None if pytest-benchmark times it."""
         config = self._config
-        if not declares(item):
+        if not uses_benchmark(item):
             return None
         is_timed = suite.installed().owns(item) or config.getoption("gnn_layouts") or self._all_benchmarks
         if not is_timed or config.getoption("benchmark_precision", None) is not None:
@@ -82,7 +81,7 @@ class Timing:
         """Return where the code that was imported so far comes from, such as a commit."""
         from ..measure import sources  # imported here because it imports elftools
 
-        return sources.collect(self._config.rootpath, self._suite)
+        return sources.collect(self._config.rootpath, self._suite_names)
 
     def part(self) -> dict[str, Any]:
         """Return the run file's fields about the machine and the code."""
@@ -94,7 +93,7 @@ class Timing:
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makemodule(self, module_path: Path) -> None:
         """Remember the modules of the benchmarks: they are not part of the measured code."""
-        self._suite |= names_of_tests(module_path, self._config.rootpath)
+        self._suite_names |= names_of_tests(module_path, self._config.rootpath)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:

@@ -137,7 +137,7 @@ class Worker(Overrides, Instrument):
         """Run the tests that the coordinator names."""
         config = session.config
         items = {item.nodeid: item for item in session.items}
-        declared = [name for name, item in items.items() if collected.declares(item)]
+        declared = [name for name, item in items.items() if collected.uses_benchmark(item)]
         suite = config.pluginmanager.get_plugin(_SUITE)  # of this side's gnnbench
         if (self._is_parent or self._apart) and suite:  # each fork would import them again
             suite.load_used_libraries(session.items)

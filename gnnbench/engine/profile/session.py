@@ -16,7 +16,7 @@ from ..measure.benchmark_fixture import Pedantic
 from ..measure.clock import Call
 from ..process.variants import outcome
 from ..process.variants.child_plugins import Overrides
-from ..process.variants.collected import declares
+from ..process.variants.collected import uses_benchmark
 from ..process.variants.import_roots import Trees
 from ..process.variants.pipe import Link
 from ..process.variants.startup import run
@@ -50,7 +50,7 @@ class Profiler(Overrides, Instrument):
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Select the benchmarks of an operation. A text that is no operation is used as pytest's `-k`."""
-        benchmarks, select = [item for item in items if declares(item)], self._terms["select"]
+        benchmarks, select = [item for item in items if uses_benchmark(item)], self._terms["select"]
         selection = benchmarks_of(benchmarks, select) if select else benchmarks
         if select and not selection:
             keyword, selection = config.option.keyword, benchmarks

@@ -14,7 +14,7 @@ from ...engine.ground.packages import missing
 from ...engine.plugin.selection import CHOICE
 from ...engine.plugin.session import report_values, stop, typed_values
 from ...engine.plugin.terminal import PROGRESS, usage_error
-from ...engine.process.variants.collected import declares
+from ...engine.process.variants.collected import uses_benchmark
 from .. import cells as selection
 from .. import memory, platforms
 from . import choice, fixtures, progress
@@ -104,7 +104,7 @@ def _marks(cell: selection.Cell) -> list[pytest.MarkDecorator]:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Refuse to count another suite's benchmark."""
     config = item.config
-    if declares(item) and config.getoption("gnn_counters") and not owns(item):
+    if uses_benchmark(item) and config.getoption("gnn_counters") and not owns(item):
         stop(f"--gnn-counters works with gnnbench's own benchmarks only; leave out {item.nodeid}", config)
 
 

@@ -19,7 +19,7 @@ def test_lines_are_added_to_what_git_ignores(repository):
     file.write_text("*.pyc\n.benchmarks/")
     adopt.write(made(repository))
     assert file.read_text() == "*.pyc\n.benchmarks/\n/ab.json\n/report.html\n"
-    assert adopt.IGNORED not in made(repository).files
+    assert adopt.GITIGNORE not in made(repository).files
 
 
 def test_nothing_that_exists_is_overwritten(repository):

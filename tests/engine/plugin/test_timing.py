@@ -11,7 +11,7 @@ def test_the_folder_of_the_tests_is_no_part_of_the_code_that_is_measured(pyteste
     """Whatever its name; tests/engine/measure/test_sources.py has what that leaves."""
     pytester.mkdir("perf").joinpath("test_suite.py").write_text("def test_one(benchmark):\n    pass\n")
     (item,) = collected(pytester, "", "perf")
-    assert timing_of(item.config)._suite >= {"perf", "test_suite"}
+    assert timing_of(item.config)._suite_names >= {"perf", "test_suite"}
 
 
 def test_what_was_not_default_is_saved_beside_the_shard(known):

@@ -13,7 +13,7 @@ from _pytest.config import ConftestImportFailure
 
 from ...ground.files import real_path
 from . import outcome
-from .collected import declares, foreign_fixture
+from .collected import foreign_fixture, uses_benchmark
 from .excluded import Excluded, skipped_by_marker
 from .import_roots import HIDDEN, Trees
 
@@ -169,7 +169,7 @@ class _Writing(Overrides):
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self._benchmarks = [item for item in session.items if declares(item)]
+        self._benchmarks = [item for item in session.items if uses_benchmark(item)]
         self._excluded = self.excluded.lines(session.items)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

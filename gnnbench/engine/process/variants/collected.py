@@ -23,7 +23,7 @@ NOTHING: Mapping[str, Any] = {
 """The answer of a process that collects nothing."""
 
 
-def declares(item: Any) -> bool:
+def uses_benchmark(item: Any) -> bool:
     """Whether a test requests the fixture `benchmark`."""
     return "benchmark" in getattr(item, "fixturenames", ())
 

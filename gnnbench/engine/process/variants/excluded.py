@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import filterfalse, islice
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -17,7 +17,7 @@ from _pytest.skipping import evaluate_skip_marks
 
 from ...ground import units
 from . import outcome
-from .collected import declares
+from .collected import uses_benchmark
 
 _MARKERS = ("benchmark", "codspeed_benchmark")
 """Markers with which pytest-codspeed times a whole test."""
@@ -60,7 +60,7 @@ class Excluded:
         frame = sys._getframe(1)  # noqa: SLF001
         while _package(frame) == "pluggy" and frame.f_back:
             frame = frame.f_back
-        benchmarks = list(filter(declares, items))
+        benchmarks = list(filter(uses_benchmark, items))
         if benchmarks and _package(frame) not in _GNNBENCH:
             self.deselected += benchmarks
             self._numbers[self._selection(frame, benchmarks[0].config)] += len(benchmarks)
@@ -108,7 +108,7 @@ class Excluded:
 
     def lines(self, items: Sequence[pytest.Item]) -> list[str]:
         """Return a line on each reason. If `items` has benchmarks, leave out reasons that users expect."""
-        has_benchmarks = any(map(declares, items))
+        has_benchmarks = any(map(uses_benchmark, items))
         lines = [
             f"deselected by {reason}: {units.count(number, 'benchmark')}"
             for reason, number in self._numbers.items()
@@ -124,14 +124,15 @@ class Excluded:
 
 def _only_marked(items: Iterable[pytest.Item]) -> list[str]:
     """Return a line on tests that are marked as benchmarks but do not request the fixture `benchmark`."""
-    marked = [item for item in items if not declares(item) and any(map(item.get_closest_marker, _MARKERS))]
+    others = filterfalse(uses_benchmark, items)
+    marked = [item for item in others if any(map(item.get_closest_marker, _MARKERS))]
     reason = "marked as benchmarks, but not timed, as they do not use the fixture `benchmark`"
     return [f"{reason}: {units.count(len(marked), 'test')}"] if marked else []
 
 
 def skipped_by_marker(items: Iterable[pytest.Item]) -> Iterator[str]:
     """Yield the reasons for which markers would skip benchmarks."""
-    for item in filter(declares, items):
+    for item in filter(uses_benchmark, items):
         with suppress(pytest.fail.Exception):  # invalid conditions of markers raise it
             if skip := evaluate_skip_marks(item):
                 yield skip.reason
