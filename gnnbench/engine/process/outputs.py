@@ -53,7 +53,7 @@ class UnsteadyPlaces(NamedTuple):
     def note(self) -> str:
         """Return a note that names the excluded places, or an empty text if there are none."""
         places = sorted({*self.places, *(f"{prefix}..." for prefix in self.prefixes)})
-        note = f"not compared where two processes of the base differ: {listed(places, _SHOWN)}"
+        note = f"excluding {listed(places, _SHOWN)}, where two processes of the base differ"
         return note if places else ""
 
 

@@ -43,6 +43,6 @@ def summary(result: AffectedResult) -> str:
     if unknown:
         text += f", {unknown} could not be compared and count{'s' if unknown == 1 else ''} as affected"
     if by_cost := sum(row.work.cost is not None for row in result.benchmarks.values()):
-        text += f"; {by_cost} of the {changed} differ{'s' if by_cost == 1 else ''} only in a call's cost"
+        text += f"; a call's cost differs in {by_cost}"
     different = sum(row.results is not None and row.results.is_other for row in result.benchmarks.values())
     return f"{text}; {units.count(different, 'different output')}" if different else text
