@@ -95,8 +95,8 @@ def strided_parts(value: Any) -> tuple[Any, ...]:
     torch = sys.modules["torch"]
     if value.is_nested:
         strided = value.layout == torch.strided
-        layout = value._nested_tensor_size() if strided else value.offsets()  # noqa: SLF001
-        return value.values(), layout
+        sizes = value._nested_tensor_size() if strided else value.offsets()  # noqa: SLF001
+        return value.values(), sizes
     if value.layout not in sparse_layouts():
         return ()
     if value.layout == torch.sparse_coo:

@@ -96,7 +96,7 @@ class Visit:
 
     @classmethod
     def of(cls, *sides: Sequence[Mapping[str, Any]]) -> Self:
-        """Return a visit from the blocks that the workers of base and head report. Its `seconds` are 0."""
+        """Return a visit from the blocks that both sides report. The caller sets its `seconds`."""
         base, head = (tuple(block["ns"] for block in side) for side in sides)
         rounds = sum(block["rounds"] for block in sides[1])
         by_gpu = None

@@ -36,7 +36,7 @@ def cpu_threads(number: int | None) -> Iterator[None]:
     """Let libraries use `number` CPU threads within the context. None changes nothing.
 
     torch.set_num_threads sets the number of threads of MKL and of torch's OpenMP. Another library may
-    have loaded a second OpenMP: DGL does so if the file of torch's OpenMP has another name.
+    have loaded a second OpenMP, as DGL does unless torch's has the file name to which DGL links.
     """
     if number is None:
         yield

@@ -1,4 +1,4 @@
-"""A training epoch of a three-layer GCN, its passes alone, and epochs of two layers of GAT or GraphSAGE.
+"""Training epochs of a three-layer GCN and two-layer GAT and GraphSAGE; the GCN's forward and backward pass.
 
 The code is in `training.py`, the models are in `network.py`, `gat_conv.py` and `layers.py`.
 """

@@ -55,7 +55,7 @@ class Overrides:
     def __init__(
         self, further: Mapping[str, Any] | None = None, defaults: Mapping[str, Any] | None = None
     ) -> None:
-        """Override `further` options, too; `defaults` replace the project's settings of gnnbench."""
+        """Override `further` options besides the usual ones. `defaults` replace the project's settings."""
         self._further, self._defaults = further or {}, defaults
         self._overridden: list[str] = []
         self.excluded = Excluded()
