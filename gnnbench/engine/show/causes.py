@@ -32,7 +32,7 @@ class Explained:
     commands: tuple[Note, ...]
 
     def sentence(self, write: Callable[[str], str] = str) -> str:
-        """Return the cause in words, such as `6 slower with a change in gcn_norm`; `write` formats names."""
+        """Return the cause in words: `6 slower with changed code in gcn_norm`. `write` formats names."""
         cause, count = self.cause, len(self.cause.rows)
         counters = units.listed([write(counter) for counter in cause.counters], _MOST_PARTS)
         if cause.kind == "counters":
@@ -42,7 +42,7 @@ class Explained:
         if cause.kind == "functions":
             parts = list(map(run_by, parts, map(cause.side_of, cause.names)))
         changes = FRAMES[cause.kind].format(units.listed(parts, _MOST_PARTS))
-        text = f"{count} slower with {'a change in ' if cause.kind == 'functions' else ''}{changes}"
+        text = f"{count} slower with {'changed code in ' if cause.kind == 'functions' else ''}{changes}"
         if counters:
             text += f"{', each with' if count > 1 else ' and'} {counters}"
         if cause.not_slower:

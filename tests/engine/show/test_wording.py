@@ -131,8 +131,8 @@ def caused(*rows):
 @pytest.mark.parametrize(
     ("kinds", "sentence"),
     [
-        ({"functions": (F,)}, "a change in `Thing.f`"),
-        ({"functions": (F,), "head_only": (F,)}, "a change in `Thing.f` (run only by head)"),
+        ({"functions": (F,)}, "changed code in `Thing.f`"),
+        ({"functions": (F,), "head_only": (F,)}, "changed code in `Thing.f` (run only by head)"),
         ({"libraries": ("libm.so",), "settings": ("threads",)}, "different libraries (`libm.so`)"),
         ({"values": ("library.{N}",)}, "different values (`library.{N}`)"),
     ],
@@ -144,7 +144,7 @@ def test_a_cause_is_named_by_its_kind(kinds, sentence):
 
 def test_a_function_that_both_sides_run_in_some_benchmark_is_not_marked():
     (one,) = caused(changed("a", functions=(F,)), changed("b", functions=(F,), base_only=(F,)))
-    assert one.sentence() == "2 slower with a change in Thing.f"
+    assert one.sentence() == "2 slower with changed code in Thing.f"
 
 
 def test_a_sentence_begins_with_more_memory_and_ends_with_less():
