@@ -70,10 +70,9 @@ class Step:
         return sum((part.seconds or 0.0 for part in (self.first, self.again, self.search) if part), 0.0)
 
     def causes(self, name: str) -> tuple[Cause, ...]:
-        """Return the cause that the search found for a benchmark's change, or several candidates."""
+        """Return the cause that the search found for a benchmark's largest change, or several candidates."""
         findings = self.search.findings if self.search else ()
-        causes = [change.causes for change in findings if name in change.changes]
-        return causes[-1] if causes else ()
+        return next((finding.causes for finding in findings if name in finding.changes), ())
 
     def confirmed(self) -> dict[str, tuple[Compared, Compared]]:
         """Return both comparisons' rows for each benchmark that changed in the same way in both."""

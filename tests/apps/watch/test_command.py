@@ -131,6 +131,15 @@ def test_small_steps_together_are_found_by_the_anchor(tmp_path, monkeypatch):
     assert [one.step.is_anchor for one in State(folder / "state").changes()] == [True]
 
 
+def test_the_largest_of_several_changes_of_a_benchmark_names_the_cause():
+    history = commits(4)
+    findings = [finding(history, 0, 1, a=1.3), finding(history, 2, 3, a=1.1)]
+    step = Step(1, Version("1", "git:good", ""), Version("2", "git:main", ""))
+    step = replace(step, search=bisected(history, "slower", findings=findings))
+    assert [cause.title for cause in step.causes("test_a.py::a")] == ["change 1"]
+    assert step.causes("test_a.py::b") == ()
+
+
 def row(name, verdict="same", ratio=1.0, **more):
     if verdict == "same code":
         return Compared(name, SAME_CODE, None)
