@@ -190,7 +190,7 @@ def _crossover(point: Point, neighbour: Point, axis: str) -> Crossover | None:
     start, end = point.coordinate(axis), neighbour.coordinate(axis)
 
     def at(*signs: int) -> float:
-        """Return where both ways are equally fast, from a bound of each log ratio; sign 0 takes no bound."""
+        """Return where both ways are equally fast. Signs: 1 or -1 for a log ratio's bound, 0 for itself."""
         logs = [
             max(ratio.log + sign * _width(ratio), 1e-9)
             for ratio, sign in zip((above_here, below_there), signs, strict=True)

@@ -1,6 +1,6 @@
 """A script that finds out which generated benchmarks run. Its argument is a file of operations with tests.
 
-It prints a line of JSON for each operation. Each operation runs in its own fork, so a crash ends no other.
+It prints a line of JSON for each operation. Each one runs in its own fork, so a crash ends only this one.
 """
 
 import json

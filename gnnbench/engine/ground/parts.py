@@ -1,6 +1,6 @@
 """Defines the parts of a value by its type, for all code that walks through objects.
 
-Such code copies inputs, searches for them, compares outputs, and finds the values that a function reads.
+Such code copies inputs, searches objects for tensors, compares outputs, and finds what a function reads.
 Types are identified by name, so that gnnbench imports no package that the measured code does not import.
 Parts are read from where they are stored: no function of the code under test runs.
 """

@@ -1,8 +1,8 @@
 """Excludes outlier pairs of processes, and finds out whether processes have two modes.
 
 A pair is excluded if its ratio and the median pair's ratio differ by more than a factor of 3. So one slow or
-fast process excludes only its own pair. A disturbance of both sides excludes no pair, nor does a second mode
-if both sides of a pair are in it. Times are natural logarithms [pairs, benchmarks].
+fast process excludes only its own pair. Neither a disturbance of both sides nor a mode in which both sides
+are excludes their pair. Times are natural logarithms [pairs, benchmarks].
 """
 
 import math
@@ -85,7 +85,7 @@ class Outliers:
 
 
 def kept_pairs(base: Array, head: Array) -> NDArray[np.bool_]:
-    """Return which pairs are not excluded [pairs, m]. Times that a pair did not measure are NaN."""
+    """Return which pairs are not excluded [pairs, benchmarks]. Times that a pair did not measure are NaN."""
     distance = np.abs(head - base - _median_pair(head - base))
     nearest = np.fmin.reduce(distance, axis=0, initial=np.inf)
     with np.errstate(invalid="ignore"):

@@ -127,7 +127,7 @@ def defaults(code: CodeType, scope: Mapping[str, Any]) -> str:
 
 
 def _functions_of(code: CodeType, scope: Mapping[str, Any]) -> Iterator[FunctionType]:
-    """Yield the functions with this code that are found by its qualified name, also inside of wrappers."""
+    """Look the code's qualified name up; yield functions with this code, also those that are wrapped."""
     first, *rest = code.co_qualname.split(".")
     item: Any = scope.get(first)
     for name in rest:

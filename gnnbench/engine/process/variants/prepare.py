@@ -38,7 +38,7 @@ def prepared(
 
     `dependencies`: whether pip also installs the dependencies of requirements. `build`: the command that
     builds commits. `is_built`: whether the command also builds the working tree, if the variant uses it.
-    `hidden`: installed packages that cannot be imported, see `not_usable`.
+    `hidden`: installed packages whose imports gnnbench prevents, see `not_usable`.
     """
     root, cache = root.resolve(), real_path(cache)
     side = Prepared(variant.text, environment={part.name: part.value for part in variant.of(Variable)})
@@ -134,7 +134,7 @@ def both(
     dependencies: bool = False,
     build: str = "",
 ) -> Iterator[tuple[Prepared, Prepared]]:
-    """Yield both sides, see `prepared`; builds and installations stay in gnnbench's cache folder."""
+    """Yield both sides, see `prepared`. Builds and installations remain in gnnbench's cache afterwards."""
     is_built = bool(build) and any(part.folder is None for side in (base, head) for part in side.of(Commit))
     prepare = partial(prepared, root=root, listener=listener, cache=cache_folder(), dependencies=dependencies)
     hidden = not_usable([base.requirements, head.requirements])
