@@ -6,9 +6,11 @@ import zlib
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.environment import Environment
+from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.measure.fingerprint.fingerprint import METHOD
 from gnnbench.engine.measure.measurement import Measurement, Process
 from gnnbench.engine.store.parts import FORMAT_VERSION
@@ -114,3 +116,13 @@ def save(folder, *contents):
         paths.append(folder / f"run-{len(list(folder.glob('run-*')))}.json")
         paths[-1].write_text(json.dumps(one))
     return paths
+
+
+def refusal(read, path):
+    """Return the line with which a function refuses to read a file."""
+    with pytest.raises(UsageError) as caught:
+        read(path)
+    message = str(caught.value)
+    assert str(path) in message
+    assert "\n" not in message
+    return message

@@ -8,6 +8,7 @@ from gnnbench.engine.show.markdown_text import Markdown
 from tests.apps.regret.results import CALL, OTHER, PLACE, SORTED, grid, line, point, regrets
 from tests.gfm import render
 
+CHANGED = "points at which the fastest way changed"
 HOSTILE = "a\x1b[2J\u202eb<script>|`\n" + "x" * 5000
 
 
@@ -65,13 +66,13 @@ def test_what_moved_since_an_older_result_is_a_table():
     assert (row[:4], row[6]) == ((CALL, SORTED, "fwd", "mean degree"), "uniform:12 d2 w8")
     assert "2 points decided in both results; the fastest way changed at 0" in notes(new, old)
     turned = regrets(*line(2, 2))
-    (row,) = rows(turned, "points at which the fastest way changed", old)
+    (row,) = rows(turned, CHANGED, old)
     assert row == ("fwd", "uniform:12 d2 w8", CALL, SORTED)
     assert "2 points decided in both results; the fastest way changed at 1" in notes(turned, old)
     undecided = regrets(*(replace(one, is_decided=False) for one in turned.points))
-    assert rows(undecided, "points whose", old) == rows(turned, "points whose", undecided) == []
+    assert rows(undecided, CHANGED, old) == rows(turned, CHANGED, undecided) == []
     unsure = regrets(*line(2, 2, error=0.5))
-    assert rows(unsure, "points whose", old) == rows(old, "points whose", unsure) == []
+    assert rows(unsure, CHANGED, old) == rows(old, CHANGED, unsure) == []
 
 
 def test_ways_that_are_left_out_have_a_line_with_the_number_of_points():

@@ -1,16 +1,13 @@
 from dataclasses import replace
 
-import pytest
-
 from gnnbench.engine.drive import result
 from gnnbench.engine.drive.result import Side
 from gnnbench.engine.ground import codec
-from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.judge.comparison import Comparison
 from gnnbench.engine.judge.control import Control
 from gnnbench.engine.judge.verdict import Judgement
 from tests.engine.cli import saved
-from tests.run_files import save, suite
+from tests.run_files import refusal, save, suite
 
 NOT_THERE = Judgement("incomparable", "new: not in the base")
 
@@ -43,17 +40,8 @@ def test_commits_of_other_repositories_are_named():
     assert replace(base, commits=(), dirty=True).title == "git:main (../lib 89abcdef, ~/pyg fedcba98)"
 
 
-def refused(path):
-    with pytest.raises(UsageError) as caught:
-        result.read(path)
-    message = str(caught.value)
-    assert str(path) in message
-    assert "\n" not in message
-    return message
-
-
 def test_what_is_no_result_is_refused_in_one_line(tmp_path):
-    assert "cannot be read" in refused(tmp_path / "nothing.json")
+    assert "cannot be read" in refusal(result.read, tmp_path / "nothing.json")
     whole = codec.encode(of_ab())
     row, *_ = whole["comparison"]["rows"]
     wrong = {"rows": [{**row, "judgement": {**row["judgement"], "verdict": "<script>"}}]}
@@ -67,4 +55,4 @@ def test_what_is_no_result_is_refused_in_one_line(tmp_path):
         ({**whole, "base": 1}, "damaged at $.base: expected `object`, got `int`"),
         ({**whole, "comparison": wrong}, "damaged at $.comparison.rows[0].judgement.verdict: "),
     ):
-        assert text in refused(*save(tmp_path, content))
+        assert text in refusal(result.read, *save(tmp_path, content))

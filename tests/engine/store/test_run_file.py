@@ -4,20 +4,14 @@ import math
 import pytest
 
 from gnnbench.engine.ground import codec
-from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.store import run_file
-from tests.run_files import ENVIRONMENT, content, entry, plain, save, suite
+from tests.run_files import ENVIRONMENT, content, entry, plain, refusal, save, suite
 
 
 def refused(tmp_path, text):
     path = tmp_path / "run.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(UsageError) as caught:
-        run_file.read(path)
-    message = str(caught.value)
-    assert str(path) in message
-    assert "\n" not in message
-    return message
+    return refusal(run_file.read, path)
 
 
 def test_what_was_measured_is_read(tmp_path):
