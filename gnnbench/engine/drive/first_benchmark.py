@@ -145,8 +145,8 @@ def _candidate(operation: Operation, library: str) -> _Candidate | None:
         values = {
             parameter: _data(parameter, operation, shapes, library) for parameter in operation.parameters
         }
-        call = ", ".join(f"{row.name}={value}" if row.is_keyword else value for row, value in values.items())
-        guesses = ", ".join(f"{parameter.name} {value}" for parameter, value in values.items())
+        call = ", ".join(f"{key.name}={value}" if key.is_keyword else value for key, value in values.items())
+        guesses = ", ".join(f"{key.name} {value}" for key, value in values.items())
         alternatives[call] = _tests(operation, constructor, call, _SHAPE.sub(r"[\1]", guesses))
     if not re.search(r"values\(|indices\(|graph\(", call):
         return None
