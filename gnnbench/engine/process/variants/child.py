@@ -13,7 +13,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from socket import socketpair
 from typing import Any, Self
 
 from ...ground.cpu import RealTime
@@ -204,7 +203,7 @@ class Child(Process):
         for number, part in enumerate([part for _, part in sessions] or [trees]):
             files.append(str(log.with_suffix(f".trees{number or ''}")))
             part.save(files[-1])
-        child_end, link = _link()
+        child_end, link = Link.pair()
         super().__init__(side, log, link)
         python = [
             *under,
@@ -250,7 +249,7 @@ class Child(Process):
 
     def fork(self, pair: int, index: int, timeout_seconds: float) -> "Forked":
         """Return a new fork for the base (`index` 0) or the head (1) of a pair; it first answers `forked`."""
-        fork_end, link = _link()
+        fork_end, link = Link.pair()
         try:
             self.send({"command": "fork", "pair": pair, "index": index}, fork_end)
             return Forked(self, self.answer(timeout_seconds)["pid"], self._side, self._log, link)
@@ -278,12 +277,6 @@ class Forked(Process):
             except DiedError:  # a fork ends with its parent
                 self._status = -signal.SIGKILL
         return self._status
-
-
-def _link() -> tuple[int, Link]:
-    """Return the file descriptor of a child's socket, and this process's end of the link."""
-    child_end, parent_end = socketpair()
-    return child_end.detach(), Link(parent_end.detach())
 
 
 def _environment(changes: Mapping[str, str]) -> dict[str, str]:

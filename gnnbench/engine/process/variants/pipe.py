@@ -2,10 +2,15 @@
 
 import json
 import os
+import socket
+import struct
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle, send_handle
-from typing import Any
+from typing import Any, Self
+
+_STALL_SECONDS = 60
+"""How long to wait for the rest of a message: a fork of a killed child may keep the child's socket open."""
 
 
 class ClosedError(Exception):
@@ -20,9 +25,18 @@ class Link:
         os.set_inheritable(descriptor, False)  # processes that tests start must not keep the socket open
         self._connection = Connection(descriptor)
 
+    @classmethod
+    def pair(cls) -> tuple[int, Self]:
+        """Return the file descriptor of a child's socket, and the coordinator's end of the link."""
+        child_end, coordinator_end = socket.socketpair()
+        limit = struct.pack("ll", _STALL_SECONDS, 0)
+        coordinator_end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
+        return child_end.detach(), cls(coordinator_end.detach())
+
     def send(self, message: Mapping[str, Any], descriptor: int | None = None) -> None:
         """Send a message and, if there is one, a file descriptor."""
         try:
+            self._block()
             self._connection.send_bytes(json.dumps(message).encode())
             if descriptor is not None:
                 send_handle(self._connection, descriptor, 0)  # 0: a process id, which Linux does not need
@@ -32,6 +46,7 @@ class Link:
     def receive(self, timeout_seconds: float | None = None) -> dict[str, Any] | None:
         """Wait for the next message without using the CPU, and return it. Returns None after a timeout."""
         try:
+            self._block()
             if self._connection.poll(timeout_seconds):
                 return dict(json.loads(self._connection.recv_bytes()))
         except (EOFError, OSError) as error:
@@ -41,6 +56,10 @@ class Link:
     def receive_descriptor(self) -> int:
         """Return the file descriptor that follows the last message."""
         return recv_handle(self._connection)
+
+    def _block(self) -> None:
+        # The default timeout that a suite sets for sockets makes this socket non-blocking.
+        os.set_blocking(self._connection.fileno(), True)
 
     def close(self) -> None:
         """Close this socket."""

@@ -1,14 +1,16 @@
 import os
-from socket import socketpair
+import socket
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from gnnbench.engine.process.variants import pipe
 from gnnbench.engine.process.variants.pipe import ClosedError, Link
 
 
 @pytest.fixture
 def sockets():
-    sockets = [end.detach() for end in socketpair()]
+    sockets = [end.detach() for end in socket.socketpair()]
     return {descriptor: Link(descriptor) for descriptor in sockets}
 
 
@@ -43,3 +45,25 @@ def test_the_other_end_is_closed(sockets):
     for act in (two.receive, lambda: two.send({}), one.receive, lambda: one.send({})):
         with pytest.raises(ClosedError):
             act()
+
+
+def test_a_message_that_never_ends_closes_the_link(monkeypatch):
+    """As if the sender were killed while it sends, and a fork of it still had the socket."""
+    monkeypatch.setattr(pipe, "_STALL_SECONDS", 1)
+    sender, receiver = Link.pair()
+    os.write(sender, b"\0\0\0\x40{")
+    with pytest.raises(ClosedError):
+        receiver.receive()
+
+
+def test_a_default_timeout_of_sockets_does_not_apply():
+    socket.setdefaulttimeout(0.01)
+    try:
+        descriptor, receiver = Link.pair()
+        sender, text = Link(descriptor), "x" * 4_000_000  # more than the socket's buffer
+        with ThreadPoolExecutor() as threads:
+            sending = threads.submit(sender.send, {"text": text})
+            assert receiver.receive() == {"text": text}
+            sending.result()
+    finally:
+        socket.setdefaulttimeout(None)
