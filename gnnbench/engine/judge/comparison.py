@@ -149,6 +149,6 @@ class Comparison:
 
     @property
     def is_judged(self) -> bool:
-        """Whether there is a verdict on the time of any benchmark, or rules ignore all benchmarks."""
-        judgements = [row.judgement for row in self.rows if row.judgement.verdict != "ignored"]
-        return bool(self.rows) and (not judgements or any(row.judged for row in judgements))
+        """Whether the time of a benchmark was judged, one is worse, or rules ignore all benchmarks."""
+        rows = [row for row in self.rows if row.judgement.verdict != "ignored"]
+        return bool(self.rows) and (not rows or any(row.judgement.judged or row.is_worse for row in rows))

@@ -112,6 +112,15 @@ def test_a_slowdown_is_found_in_turns_and_lines_fit_a_terminal_with_the_command_
     assert project.failures() == {"test_first": whole}, "a file has the line whole"
 
 
+def test_benchmarks_that_all_have_a_different_output_are_judged(project):
+    library = project.folder / "library.py"
+    library.write_text(LIBRARY.replace("// VERSION", "+ 1").replace("sorted(numbers)", "sorted(numbers)[1:]"))
+    result, _ = project.run(COMPARE)
+    assert result.returncode == 1
+    assert "All 2 benchmarks have a different output" in result.text
+    assert "judged" not in result.text
+
+
 def test_what_cannot_be_built_again_is_compared_across_sessions(project):
     project.edit()
     project.git("checkout", "-q", "--orphan", "other")
