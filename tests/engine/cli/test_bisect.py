@@ -74,19 +74,25 @@ def test_ends_in_the_wrong_order_or_on_two_branches_are_a_line(history):
     ):
         with pytest.raises(UsageError, match=text):
             between(folder, *ends)
+    (folder / ".git/shallow").write_text(hash_of(folder, 2))
+    with pytest.raises(UsageError, match="git:good is not in the history of git:main: run git fetch --unsh"):
+        between(folder)
 
 
-def test_of_a_merge_the_first_parent_is_followed_and_its_parents_are_ends(history):
+def test_of_a_merge_the_first_parent_that_has_good_is_followed(history):
     folder = history([content(0)])
     git(folder, "checkout", "-q", "-b", "side")
     for number in (1, 2):
         (folder / "thing.py").write_text(content(number))
         git(folder, "commit", "-qam", f"change {number}")
     git(folder, "checkout", "-q", "main")
+    (folder / "other.py").touch()
+    commit_all(folder, "other")
     git(folder, "merge", "-q", "--no-ff", "-m", "change 3", "side")
-    assert between(folder)[1] == ["change 3"]
+    assert between(folder)[1] == ["other", "change 3"]
     merge = hash_of(folder, 3)
-    assert between(folder, f"git:{merge}^1", f"git:{merge}^2")[1] == ["change 1", "change 2"]
+    assert between(folder, bad=f"git:{merge}^2")[1] == ["change 1", "change 2"]
+    assert between(folder, f"git:{merge}^2~1")[1] == ["change 2", "change 3"], "`other` lacks change 1"
 
 
 def test_commits_of_another_repository(history, tmp_path_factory, monkeypatch):

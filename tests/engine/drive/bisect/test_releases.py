@@ -49,13 +49,11 @@ def test_yanked_and_early_releases_are_no_candidates(folder, wheels, tmp_path, m
     ("good", "bad", "text"),
     [
         ("git:.@HEAD", "git:../suite@HEAD", "are from two repositories"),
-        ("git:./a@1", "git:./a@2", "the folder of git:./a@1 does not exist"),
         ("pip:thing==1", "pip:other==2", "are two packages"),
         ("pip:thing==5", "pip:thing==1", "pip:thing==5 is newer than pip:thing==1: swap them"),
         ("pip:thing>=1", "pip:thing==2", "is not one release: give pip:NAME==VERSION"),
         ("pip:--index-url=x", "pip:thing==2", "is not a requirement"),
         ("pip:no-such-thing==1", "pip:no-such-thing==2", "pip finds no releases of no-such-thing"),
-        ("pip:thing==1.*", "pip:thing==2", "is not one release"),
     ],
 )
 def test_wrong_ends_are_a_line(folder, monkeypatch, good, bad, text):
