@@ -123,8 +123,9 @@ def test_when_its_time_is_used_up_what_is_known_is_the_answer(bisection, monkeyp
     assert places(found) == [("0", "2", ["a"])]
 
 
-def test_a_state_belongs_to_the_ends_the_setting_and_the_suite_as_it_is(tmp_path):
-    def key(end="git:a", *arguments, **more):
+def test_a_state_belongs_to_the_ends_the_setting_and_the_suite_as_it_is(tmp_path, monkeypatch):
+    def key(end="git:a", *arguments, installed="", **more):
+        monkeypatch.setattr(module, "digest", lambda *_: installed)
         line = History((Candidate("good", "git:good"), Candidate("bad", end)))
         return module._key(line, setting(tmp_path, arguments=arguments, **more))
 
@@ -136,12 +137,15 @@ def test_a_state_belongs_to_the_ends_the_setting_and_the_suite_as_it_is(tmp_path
         key(),
         key(thresholds=Thresholds(0.05)),
         key(dependencies=True),
+        key(installed="numpy"),
     }
     (tmp_path / "suite" / "test_a.py").write_text("2")
     keys.add(key("git:a", "suite"))
     (tmp_path / "conftest.py").write_text("")
-    keys.add(key("git:a", "suite"))
-    assert len(keys) == 7
+    keys |= {key("git:a", "suite"), key(), key("git:a", "suite/test_a.py::test")}
+    (tmp_path / "suite" / "made.py").touch()
+    keys |= {key("git:a", "suite/test_a.py::test"), key()}
+    assert len(keys) == 11
 
 
 def test_what_costs_more_with_the_same_code_is_timed_and_found(bisection):
@@ -152,14 +156,6 @@ def test_what_costs_more_with_the_same_code_is_timed_and_found(bisection):
     found = bisection(old, old, old, new, new)()
     assert places(found) == [("2", "3", ["a"])]
     assert found.findings[0].changes["a"].work.cost == pytest.approx(4, rel=0.05)
-
-
-def test_a_good_end_that_does_not_start_is_tried_twice(bisection):
-    watcher = Watcher()
-    with pytest.raises(UsageError, match=r"^base: .*: not today$"):
-        bisection(BROKEN, NEW)(watcher)
-    (said,) = watcher.said
-    assert said.endswith("; restarting both sides")
 
 
 def test_a_good_end_that_can_run_no_benchmark_is_refused_with_its_reason(bisection):
