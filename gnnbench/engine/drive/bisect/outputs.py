@@ -87,5 +87,4 @@ def run(good: str, bad: str, plan: Plan, watcher: Listener) -> BisectedOutputs:
 
 def _agreement(row: Inspections) -> Agreement:
     """Return how the outputs of a benchmark agree. If both sides run the same code, the outputs are equal."""
-    unknown = not_compared("the benchmark was not inspected")
-    return row.results or (Agreement("equal") if row.same_code else unknown)
+    return row.results or (Agreement("equal") if row.same_code else not_compared(str(row.failed)))
