@@ -128,6 +128,7 @@ class Watched:
             else _tag(self.text, version.name, typed, folder)
             for version, days in ((base, 0), (head, 1))
         )
+        first = git.merge_base(folder, first, last) or first  # releases may be on branches of their own
         return shlex.join([str(Commit(first, typed))]), shlex.join([str(Commit(last, typed))])
 
     def _by_day(self, folder: Path, ref: str, day: str, days: int) -> str:
@@ -141,10 +142,9 @@ def _tag(name: str, version: str, typed: str, folder: Path) -> str:
     """Return the tag of a release in a repository; `typed` is its folder as the user typed it."""
     names = git.tags(folder)
     candidates = [form.format(version, name=name) for form in _TAGS]
-    tags = [tag for tag in candidates if tag in names]
-    if not tags:
-        raise UsageError(f"{typed} has no tag for {name} {version}, such as {candidates[0]}: fetch its tags")
-    return tags[0]
+    if tag := next((tag for tag in candidates if tag in names), None):
+        return tag
+    raise UsageError(f"{typed} has no tag for {name} {version}, such as {candidates[0]}: fetch its tags")
 
 
 def _release(name: str, text: str, releases: Sequence[Release]) -> Release:

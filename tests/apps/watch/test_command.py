@@ -320,7 +320,13 @@ def test_nightly_builds_are_versions_and_are_searched_by_day(tmp_path, monkeypat
     )
     git(clone, "tag", "v0.8", hashes[0])
     git(clone, "tag", "0.9", hashes[2])
-    assert watched.ends(*watched.versions(None, None, None)) == ("git:./clone@v0.8", "git:./clone@0.9")
+    first = f"git:./clone@{hashes[0]}"
+    assert watched.ends(*watched.versions(None, None, None)) == (first, "git:./clone@0.9")
+    git(clone, "checkout", "-q", "v0.8")
+    (clone / "a").write_text("patched")
+    git(clone, "tag", "0.8.1", commit_all(clone))
+    ends = watched.ends(*(replace(version, name=name) for name in ("0.8.1", "0.9")))
+    assert ends == (first, "git:./clone@0.9"), "a release on a branch of its own"
 
 
 def test_what_is_watched_is_a_package_or_a_repository(tmp_path):
