@@ -197,10 +197,10 @@ class State:
 
     def explained(self, step: Step) -> set[str]:
         """Return the benchmarks whose change in an anchor step is explained by the steps since its base."""
-        names = [neighbour.base.name for neighbour in self.neighbours]
-        if step.base.name not in names:
+        numbers = {neighbour.base.name: neighbour.number for neighbour in reversed(self.neighbours)}
+        if step.base.name not in numbers:
             return set()
-        steps = self.neighbours[names.index(step.base.name) : step.number]
+        steps = [row for row in self.neighbours if numbers[step.base.name] <= row.number <= step.number]
         explained = set()
         for name, row in changed(step.first).items():
             rows = [neighbour.confirmed()[name][0] for neighbour in steps if name in neighbour.confirmed()]
