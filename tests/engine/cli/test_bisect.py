@@ -40,6 +40,7 @@ def between(folder, good="git:good", bad="git:main"):
         (("slower", "faster"), None, 1, "1 slower, 1 faster; "),
         (("faster", "undecided"), None, 0, "1 faster, 1 undecided; "),
         (("same",), None, 0, "GOOD and BAD do not differ: 1 same; "),
+        (("accepted", "same"), None, 0, "1 accepted, 1 same; "),
         (("same", "undecided"), None, 3, "undecided: 1 same, 1 undecided; "),
         (("incomparable",), None, 3, "GOOD and BAD do not differ: 1 incomparable; "),
         ((), None, 3, "no benchmark was compared; 1 candidate, "),
@@ -120,7 +121,7 @@ def test_other(benchmark):
 
 
 def test_the_commits_that_changed_results_are_found_without_timing(tmp_path):
-    totals = ["sum(x)", "sum(sorted(x))", "broken(", "sum(x) + 1", "sum(x) + 1", "1 + sum(x)"]
+    totals = ["sum(x)", "sum(sorted(x))", "broken(", "sum(x) + 1", "sum(x) + 2", "2 + sum(x)"]
     write(tmp_path, RESULTS)
     for number, total in enumerate(totals):
         other = "max(x)" if number < 5 else "min(x)"
@@ -137,10 +138,14 @@ def test_the_commits_that_changed_results_are_found_without_timing(tmp_path):
     }
     assert titles == {
         ("change 2", "change 3"): ["test_suite.py::test_sum"],
+        ("change 4",): ["test_suite.py::test_sum"],
         ("change 5",): ["test_suite.py::test_other"],
     }
     assert "test_suite.py::test_sum: output is 1.75 instead of 0.75" in found.stdout
-    assert "2 different outputs in 2 benchmarks; " in found.stdout
-    assert "): change 5\n" in found.stdout
-    same = bisect(tmp_path, "--outputs", good="git:main~2", bad="git:main~1", GNNBENCH_FAKE_CLOCK=None)
+    assert "3 different outputs in 2 benchmarks; " in found.stdout
+    (tmp_path / "baselines").mkdir()
+    entry = '[[accepted]]\nreason = "why"\nbenchmark = "test_suite.py::test_other"\nresult = true\n'
+    (tmp_path / "baselines/accepted.toml").write_text(entry)
+    same = bisect(tmp_path, "--outputs", good="git:main~1", GNNBENCH_FAKE_CLOCK=None)
     assert same.returncode == 0, same.stdout
+    assert "test_suite.py::test_other: accepted: why" in same.stdout

@@ -34,6 +34,7 @@ from ...process.variants.pip import not_usable
 from ...process.variants.variant import Prepared
 from .. import affected, coordinator
 from ..result import Result
+from ..settle import apply_excuses
 from .history import History, Place
 
 INTERRUPTED = "interrupted"
@@ -192,7 +193,7 @@ class _Bisection:
             self._watcher.say(f"continuing an earlier run that compared GOOD and BAD, after {done}")
             return self._saved.ends
         good, bad = self._ready(0), self._ready(self._history.last)
-        ends = coordinator.run(good, bad, self._plan, self._watcher)
+        ends = apply_excuses(coordinator.run(good, bad, self._plan, self._watcher))
         if ends.rows and all(row.judgement.verdict == "incomparable" for row in ends.rows):
             name, reason = ends.rows[0].fullname, ends.rows[0].judgement.reason
             raise UsageError(f"GOOD and BAD cannot be compared: {name}: {reason}; give two that can run it")

@@ -10,6 +10,7 @@ import pytest
 from gnnbench.engine.drive.bisect import bisection as module
 from gnnbench.engine.drive.bisect.history import Candidate, Cause, History
 from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.ground.settings import Rule, Settings
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.process.variants.variant import Commit
 from tests.engine.drive.bisect.results import setting
@@ -74,11 +75,12 @@ def places(found):
 
 
 def test_a_change_is_found_beside_what_cannot_be_measured(bisection):
-    found = bisection(*VERSIONS, names="abc")()
+    rules = Settings(rules=(Rule(1, "d", ignore="known"),))
+    found = bisection(*VERSIONS, names="abcd")(thresholds=Thresholds(0.03, rules=rules))
     assert found.unfinished is None
     assert found.pairs < 12
     verdicts = {row.fullname: row.judgement.verdict for row in found.ends.rows}
-    assert verdicts == {"a": "slower", "c": "same"}
+    assert verdicts == {"a": "slower", "c": "same", "d": "ignored"}
     assert found.notes == ("1 benchmark skipped on both sides (no GPU)",)
     assert places(found) == [("2", "6", ["a"])]
     change = found.findings[0].changes["a"]

@@ -22,12 +22,8 @@ def folder(tmp_path, monkeypatch):
     return suite
 
 
-@pytest.fixture
-def wheels(tmp_path):
-    return tmp_path / "wheels"
-
-
-def test_yanked_and_early_releases_are_no_candidates(folder, wheels, tmp_path, monkeypatch):
+def test_yanked_and_early_releases_are_no_candidates(folder, tmp_path, monkeypatch):
+    wheels = tmp_path / "wheels"
     for number in ("1", "2", "2+cpu", "3", "4", "4.5rc1", "5"):
         wheel(wheels, "thing", number)
     index = tmp_path / "index.html"
@@ -56,7 +52,6 @@ def test_yanked_and_early_releases_are_no_candidates(folder, wheels, tmp_path, m
         ("pip:no-such-thing==1", "pip:no-such-thing==2", "pip finds no releases of no-such-thing"),
     ],
 )
-def test_wrong_ends_are_a_line(folder, monkeypatch, good, bad, text):
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
+def test_wrong_ends_are_a_line(folder, good, bad, text):
     with pytest.raises(UsageError, match=re.escape(text)):
         history.History.between(good, bad, folder)
