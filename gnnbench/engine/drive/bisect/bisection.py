@@ -159,6 +159,8 @@ class _Bisection:
         self._file, self._saved = plan.cache / "bisect" / f"{_key(history, plan)}.json", Saved()
         with suppress(OSError, ValueError):  # the file is missing or damaged: start from the beginning
             self._saved = codec.decode(json.loads(self._file.read_bytes()), Saved)
+        # What prevented a measurement may be gone, such as a full disk.
+        self._saved.measured = [step for step in self._saved.measured if not step.broken]
 
     def run(self) -> Bisected:
         """Bisect. If the user interrupts the run or the time is used up, return the results so far."""

@@ -1,5 +1,6 @@
 """A bisection of candidates whose processes answer what a test says, on a simulated machine."""
 
+import json
 import random
 from contextlib import contextmanager
 from itertools import count
@@ -77,8 +78,6 @@ def places(found):
 def test_a_change_is_found_beside_what_cannot_be_measured(bisection):
     rules = Settings(rules=(Rule(1, "d", ignore="known"),))
     found = bisection(*VERSIONS, names="abcd")(thresholds=Thresholds(0.03, rules=rules))
-    assert found.unfinished is None
-    assert found.pairs < 12
     verdicts = {row.fullname: row.judgement.verdict for row in found.ends.rows}
     assert verdicts == {"a": "slower", "c": "same", "d": "ignored"}
     assert found.notes == ("1 benchmark skipped on both sides (no GPU)",)
@@ -105,12 +104,16 @@ class Interrupting(Watcher):
             raise KeyboardInterrupt
 
 
-def test_stopped_at_random_places_it_ends_with_the_same_answer(bisection):
+def test_stopped_at_random_places_it_ends_with_the_same_answer(bisection, tmp_path):
     run, draws, stops = bisection(OLD, OLD, FAILS, NEW), random.Random(5), 0
     while (found := run(watcher := Interrupting(draws.randrange(4, 14) if stops else 20))).unfinished:
         assert found.unfinished == "interrupted"
         stops += 1
         assert stops < 20
+        (file,) = (tmp_path / "cache/bisect").iterdir()
+        saved = json.loads(file.read_text())
+        saved["measured"].append({"position": 1, "broken": "a full disk, until now"})
+        file.write_text(json.dumps(saved))
     assert stops > 1
     assert any(said.startswith("continuing an earlier run that compared GOOD") for said in watcher.said)
     assert places(found) == [("1", "3", ["a"])]
