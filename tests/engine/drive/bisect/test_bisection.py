@@ -107,7 +107,6 @@ class Interrupting(Watcher):
 def test_stopped_at_random_places_it_ends_with_the_same_answer(bisection, tmp_path):
     run, draws, stops = bisection(OLD, OLD, FAILS, NEW), random.Random(5), 0
     while (found := run(watcher := Interrupting(draws.randrange(4, 14) if stops else 20))).unfinished:
-        assert found.unfinished == "interrupted"
         stops += 1
         assert stops < 20
         (file,) = (tmp_path / "cache/bisect").iterdir()
