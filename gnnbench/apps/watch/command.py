@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compare new versions, print the changes, write reports and the page, and return the exit code."""
     from . import texts
-    from .state import WORSE, State, kinds
+    from .state import State, kinds
 
     if options.what:
         options.state.mkdir(parents=True, exist_ok=True)  # the page may be in it
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         return INTERRUPTED
     sys.stdout.flush()
     pairs = [pair for step in steps for pair in step.confirmed().values()]
-    if any(WORSE & kinds(first) & kinds(second) for first, second in pairs):
+    if any(kinds(first) & kinds(second) - {"faster", "less memory"} for first, second in pairs):
         return SLOWER
     return NOT_JUDGED if steps and all("first" in step.failed for step in steps) else NOTHING_SLOWER
 

@@ -23,7 +23,6 @@ _STEP_REMEDY = "delete it and the files of later steps, and the same command com
 TIMES = ("slower", "faster")
 KINDS = (*TIMES, "more memory", "less memory", "different output")
 """The ways in which a benchmark may change."""
-WORSE = {"slower", "more memory", "different output"}
 
 
 @dataclass(frozen=True)

@@ -78,15 +78,16 @@ class Watched:
             for text in (last.name if last else since, until)
         )
         first = start or releases[-2:][0]
+        if since and not last and first > releases[-1]:
+            raise unknown_name(f"version of {self.text}", since, list(map(str, releases[-20:])))
         # The last compared version may have been removed from the index.
         later = [item for item in releases if first < item <= (end or releases[-1])]
         return [self._release(str(item), "===" if str(item) in builds else "==") for item in (first, *later)]
 
     def _release(self, version: str, equals: str = "==") -> Version:
         night = _NIGHT.search(version)
-        return Version(
-            version, f"pip:{self.text}{equals}{version}", "-".join(night.groups()) if night else ""
-        )
+        day = "-".join(night.groups()) if night else ""
+        return Version(version, f"pip:{self.text}{equals}{version}", day)
 
     def _commits(self, since: str | None, until: str | None, last: Version | None) -> list[Version]:
         assert self._commit

@@ -318,6 +318,8 @@ def test_nightly_builds_are_versions_and_are_searched_by_day(tmp_path, monkeypat
     assert [one.name for one in watched.versions(None, None, None)] == ["0.8", "0.9"], (
         "releases, if there are any"
     )
+    with pytest.raises(UsageError, match=r"unknown version of thing '9\.0'"):
+        watched.versions("9.0", None, None)
     git(clone, "tag", "v0.8", hashes[0])
     git(clone, "tag", "0.9", hashes[2])
     first = f"git:./clone@{hashes[0]}"
