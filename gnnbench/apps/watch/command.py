@@ -17,18 +17,15 @@ from ...engine.show.progress import Progress
 if TYPE_CHECKING:
     from .state import State, Step
 
-BUDGET_SECONDS = 60.0
-TOTAL_SECONDS = 360.0
-SEARCH_SECONDS = 1800.0
 _OPTIONS = (
     Option("anchor", "N|VERSION", None).described(
         "also compare the newest version with an older one: N versions before it, or a named version or "
         "variant; 0 turns this off. Default: 5 for releases, 30 for commits and nightly builds."
     ),
     Option("clone", "DIR[@REF]", None).described("its repository, to find the commit that caused a change"),
-    seconds("budget", BUDGET_SECONDS, "average seconds per benchmark in each comparison"),
-    seconds("total-budget", TOTAL_SECONDS, "seconds for all benchmarks of a comparison"),
-    seconds("search-budget", SEARCH_SECONDS, "seconds for each bisection"),
+    seconds("budget", 60.0, "average seconds per benchmark in each comparison"),
+    seconds("total-budget", 360.0, "seconds for all benchmarks of a comparison"),
+    seconds("search-budget", 1800.0, "seconds for each bisection"),
     *common.PROCESSES,
 )
 
@@ -56,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compare new versions, print the changes, write reports and the page, and return the exit code."""
     from . import texts
-    from .state import State
+    from .state import State, kinds
 
     if options.what:
         options.state.mkdir(parents=True, exist_ok=True)  # the page may be in it
@@ -73,12 +70,12 @@ def run(options: argparse.Namespace) -> int:
     _write(options.page, state)
     if interrupted:
         streams.say("interrupted; repeat the command to continue")
+        return INTERRUPTED
     sys.stdout.flush()
-    if any(row.is_worse for step in steps for row, _ in step.confirmed().values()):
-        status = SLOWER
-    else:
-        status = NOT_JUDGED if steps and all("first" in step.failed for step in steps) else NOTHING_SLOWER
-    return INTERRUPTED if interrupted else status
+    pairs = [pair for step in steps for pair in step.confirmed().values()]
+    if any(kinds(first) & kinds(second) - {"faster", "less memory"} for first, second in pairs):
+        return SLOWER
+    return NOT_JUDGED if steps and all("first" in step.failed for step in steps) else NOTHING_SLOWER
 
 
 def _write(page: Path | None, state: "State") -> None:

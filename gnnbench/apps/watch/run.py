@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from ...engine.drive import coordinator, settle
@@ -47,17 +48,18 @@ class Watch:
     def run(self) -> None:
         """Finish the steps of earlier runs, then compare the new versions, and the newest with its anchor."""
         state, plan = self._state, self._plan
-        before = state.neighbours
+        last = state.neighbours[-1] if state.neighbours else None
+        new_versions = self._watched.versions(plan.since, plan.until, last.head if last else None)
+        versions.anchor(plan.anchor, new_versions, self._watched)  # refuses an unknown name before the steps
+        state.begin(self._watched.text)
         last_ran = max((step.number for step in state.steps if step.ran), default=0)
         for step in state.steps:
             # The newest steps may have failed because of the network or the machine: try again.
             self._finish(replace(step, failed={}) if step.number >= last_ran else step)
-        last = before[-1].head if before else None
-        new_versions = self._watched.versions(plan.since, plan.until, last)
-        state.begin(self._watched.text)
-        for number, head in enumerate(new_versions[1:], len(before) + 1):
-            self._listener.say(f"{head.name}: version {number - len(before)} of {len(new_versions) - 1}")
-            self._finish(Step(number, self._base(new_versions[number - len(before) - 1]), head))
+        for index, (base, head) in enumerate(pairwise(new_versions), 1):
+            self._listener.say(f"{head.name}: version {index} of {len(new_versions) - 1}")
+            number = index + (last.number if last else 0)
+            self._finish(Step(number, self._base(base), head))
         self._compare_with_anchor()
 
     def _base(self, before: Version) -> Version:
@@ -70,13 +72,14 @@ class Watch:
         """Compare the newest version with its anchor, unless no code changed since the last anchor step."""
         steps = self._state.neighbours
         since = max((step.number for step in self._state.steps if step.is_anchor), default=0)
-        if all(step.all_same_code for step in steps[since:]) or "first" in steps[-1].failed:
+        new = [step for step in steps if step.number > since]
+        if all(step.all_same_code for step in new) or "first" in steps[-1].failed:
             return
         compared = [steps[0].base, *(step.head for step in steps if "first" not in step.failed)]
         base = versions.anchor(self._plan.anchor, compared, self._watched)
         if base:
             self._listener.say(f"comparing {steps[-1].head.name} with its anchor, {base.name}")
-            self._finish(Step(len(steps), base, steps[-1].head, is_anchor=True))
+            self._finish(Step(steps[-1].number, base, steps[-1].head, is_anchor=True))
 
     def _finish(self, step: Step) -> None:
         """Run the missing parts of a step (comparison, confirmation, search); save the step after each."""
@@ -106,6 +109,8 @@ class Watch:
             if fields is None:
                 return step
             step = replace(step, **fields)
+        if step.ran and step in self._state.steps:
+            return step  # it failed before, for the same reason
         now = datetime.now(tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         step = replace(step, looked_at=step.looked_at or now)
         self._state.put(step)
@@ -116,7 +121,7 @@ class Watch:
         """Compare the versions of a step; return the step's new field: `part`, or `same_files`."""
         plan = replace(self._plan, seed=_seed(step, *(only or ())))
         if only:
-            seconds = self._seconds_each(only, plan.total_seconds)
+            seconds = max(plan.per_benchmark_seconds, plan.total_seconds / len(only))
             plan = replace(plan, only=only, per_benchmark_seconds=seconds)
         base, head = (variant.parse(version.variant) for version in (step.base, step.head))
         sides_of = partial(prepare.both, dependencies=plan.dependencies, build=plan.build)
@@ -127,10 +132,6 @@ class Watch:
         if result.interrupted:
             raise KeyboardInterrupt
         return {part: result}
-
-    def _seconds_each(self, names: Sequence[str], seconds: float) -> float:
-        """Return the time limit per benchmark if only some benchmarks are compared."""
-        return max(self._plan.per_benchmark_seconds, seconds / len(names))
 
     def _search(self, step: Step, names: Sequence[str]) -> dict[str, Any] | None:
         """Bisect between the versions of a step. Returns None if there is no repository to search."""
@@ -143,7 +144,7 @@ class Watch:
             self._plan,
             arguments=repeat.arguments(names) if repeat else self._plan.arguments,
             seed=_seed(step, *names),
-            per_benchmark_seconds=self._seconds_each(names, ends_seconds),
+            per_benchmark_seconds=max(self._plan.per_benchmark_seconds, ends_seconds / len(names)),
             total_seconds=self._plan.search_seconds,
         )
         bisected = bisection.run(*ends, plan, self._listener)
@@ -167,7 +168,9 @@ def _same_files(step: Step, base: Prepared, head: Prepared) -> bool:
     ]
 
     def content(side: int, file: str) -> bytes:
-        return (trees[side] / file).read_bytes().replace(names[side].encode(), b"VERSION")
+        text, name = (trees[side] / file).read_bytes(), names[side]
+        # A version such as 1.5 may also be a number in the code.
+        return text.replace(name.encode(), b"VERSION") if name.count(".") > 1 else text
 
     small_first = sorted(sizes[0], key=sizes[0].__getitem__)  # a difference is found sooner
     return sizes[0].keys() == sizes[1].keys() and all(

@@ -13,12 +13,13 @@ from ...engine.drive.bisect.history import Cause
 from ...engine.drive.result import Result
 from ...engine.ground import codec, json_io
 from ...engine.ground.errors import UsageError
-from ...engine.ground.files import write_whole
+from ...engine.ground.files import save
 from ...engine.judge.comparison import Compared
 from .versions import Version
 
 FORMAT_VERSION = 1
 _REMEDY = "delete the file, and the same command writes a new one"
+_STEP_REMEDY = "delete it and the files of later steps, and the same command compares these versions again"
 TIMES = ("slower", "faster")
 KINDS = (*TIMES, "more memory", "less memory", "different output")
 """The ways in which a benchmark may change."""
@@ -89,7 +90,7 @@ def kinds(row: Compared) -> set[str]:
     changes: set[str] = {word for word in TIMES if row.judgement.verdict == word}
     if row.memory and row.memory.changed and not row.memory.excused:
         changes.add(row.memory.verdict)
-    if row.results and row.results.is_other:
+    if row.has_other_result:
         changes.add("different output")
     return changes
 
@@ -139,7 +140,6 @@ class Head:
 
     version: int
     watched: str
-    """What is watched, as the user typed it."""
 
 
 class State:
@@ -156,11 +156,11 @@ class State:
             content = json_io.read(head, _REMEDY)
             self.watched = codec.read(head, content, Head, FORMAT_VERSION, _REMEDY).watched
         for file in (folder / "steps").glob("*.json"):
-            content = json_io.read(file, _REMEDY)
+            content = json_io.read(file, _STEP_REMEDY)
             try:
                 step = codec.decode(content, Step)
             except ValueError as error:
-                json_io.refuse(file, f"damaged at {error}", _REMEDY)
+                json_io.refuse(file, f"damaged at {error}", _STEP_REMEDY)
             self.steps.append(step)
         self.steps.sort(key=attrgetter("number", "is_anchor"))
 
@@ -169,19 +169,13 @@ class State:
         if self.watched not in (None, watched):
             raise UsageError(f"{self.folder} has results for {self.watched}: give another --state FOLDER")
         self.watched = watched
-        self._write("watch.json", Head(FORMAT_VERSION, watched))
+        save(self.folder / "watch.json", codec.as_text(Head(FORMAT_VERSION, watched)))
 
     def put(self, step: Step) -> None:
         """Save a step; it replaces the step with the same number and `is_anchor`."""
-        self._write(f"steps/{step.file}", step)
+        save(self.folder / "steps" / step.file, codec.as_text(step))
         others = [old for old in self.steps if (old.number, old.is_anchor) != (step.number, step.is_anchor)]
         self.steps = sorted([*others, step], key=attrgetter("number", "is_anchor"))
-
-    def _write(self, name: str, content: object) -> None:
-        try:
-            write_whole(self.folder / name, codec.as_text(content))
-        except OSError as error:
-            raise UsageError(f"{self.folder} cannot be written ({error.strerror})") from None
 
     @property
     def neighbours(self) -> list[Step]:
@@ -202,10 +196,10 @@ class State:
 
     def explained(self, step: Step) -> set[str]:
         """Return the benchmarks whose change in an anchor step is explained by the steps since its base."""
-        names = [neighbour.base.name for neighbour in self.neighbours]
-        if step.base.name not in names:
+        numbers = {neighbour.base.name: neighbour.number for neighbour in reversed(self.neighbours)}
+        if step.base.name not in numbers:
             return set()
-        steps = self.neighbours[names.index(step.base.name) : step.number]
+        steps = [row for row in self.neighbours if numbers[step.base.name] <= row.number <= step.number]
         explained = set()
         for name, row in changed(step.first).items():
             rows = [neighbour.confirmed()[name][0] for neighbour in steps if name in neighbour.confirmed()]

@@ -92,22 +92,20 @@ def report(change: Change, watched: str) -> Document:
         for row, _ in change.pairs.values()
         for note in (*row.work.notes(), *memory_notes(row.memory), *result_notes(row.results))
     ]
+    outcome = step.search and (step.search.unfinished or "the search saw no change")
+    reason = step.failed.get("search", outcome)
+    unknown = f"The cause was not found: {reason}." if reason else "The cause was not searched for."
     host = step.first and step.first.environment
     return [
         Heading(title(change, watched)),
         Note(f"{versions(step)}: {count} changed ({', '.join(change.kinds)}){measured}."),
-        Note(f"The cause is {cause(change)}." if change.causes else _unknown_cause(step)),
+        Note(f"The cause is {cause(change)}." if change.causes else unknown),
         Note(f"The outputs of both versions: {', '.join(sorted(agreements)) or 'not compared'}."),
         *tables(labels_in(change.pairs), COLUMNS, change.pairs),
         *map(Note, dict.fromkeys(notes)),
         *([Note(f"machine: {host.cpu}, {host.cores} cores, Python {host.python}")] if host else []),
         *([Note("repeat", change.command)] if change.command else []),
     ]
-
-
-def _unknown_cause(step: Step) -> str:
-    reason = step.failed.get("search")
-    return f"The cause was not found: {reason}." if reason else "The cause was not searched for."
 
 
 def undecided(step: Step) -> list[str]:

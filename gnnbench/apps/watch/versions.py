@@ -78,29 +78,41 @@ class Watched:
             for text in (last.name if last else since, until)
         )
         first = start or releases[-2:][0]
+        if since and not last and first > releases[-1]:
+            raise unknown_name(f"version of {self.text}", since, list(map(str, releases[-20:])))
         # The last compared version may have been removed from the index.
         later = [item for item in releases if first < item <= (end or releases[-1])]
-        return [self.release(str(item), "===" if str(item) in builds else "==") for item in (first, *later)]
+        return [self._release(str(item), "===" if str(item) in builds else "==") for item in (first, *later)]
 
-    def release(self, version: str, equals: str = "==") -> Version:
-        """Return a release or nightly build of the package."""
+    def _release(self, version: str, equals: str = "==") -> Version:
         night = _NIGHT.search(version)
-        return Version(
-            version, f"pip:{self.text}{equals}{version}", "-".join(night.groups()) if night else ""
-        )
+        day = "-".join(night.groups()) if night else ""
+        return Version(version, f"pip:{self.text}{equals}{version}", day)
 
     def _commits(self, since: str | None, until: str | None, last: Version | None) -> list[Version]:
         assert self._commit
-        typed, repository = self._commit.folder, self._commit.repository(self.root)
-        folder, newest = repository.root, repository.commit(until or self._commit.ref)
-        first = repository.commit(last.name if last else since or f"{newest}^")
-        later = git.first_parents(folder, first, newest)
-        base = git.commit_of(folder, first)
-        return [
-            Version(entry.hash[:SHORT], shlex.join([str(Commit(entry.hash, typed))]), entry.day, entry.title)
-            for entry in (base, *later)
-            if entry
-        ]
+        folder, newest = self._commit.repository(self.root).root, self._at(until or self._commit.ref)
+        start = last.name if last else self._at(since or f"{newest.hash}^").hash
+        # The branch may have been rewritten since its last commit was compared.
+        first = git.merge_base(folder, start, newest.hash)
+        if first is None:
+            reason = f"{self.text} has no commit in common with {start}"
+            raise UsageError(f"{reason}: fetch its history, or give another --state FOLDER")
+        return [*map(self._version, (self._at(first), *git.commits_between(folder, first, newest.hash)))]
+
+    def named(self, name: str) -> Version:
+        """Return a version of the watched package or repository by its name."""
+        return self._release(name) if self.is_package else self._version(self._at(name))
+
+    def _at(self, ref: str) -> git.Commit:
+        assert self._commit
+        repository = Commit(ref, self._commit.folder).repository(self.root)
+        return git.commits(repository.root, "-1", repository.commit(ref))[0]
+
+    def _version(self, commit: git.Commit) -> Version:
+        assert self._commit
+        text = shlex.join([str(Commit(commit.hash, self._commit.folder))])
+        return Version(commit.hash[:SHORT], text, commit.day, commit.title)
 
     def ends(self, base: Version, head: Version) -> tuple[str, str] | None:
         """Return the endpoints of a bisection between two versions. Returns None without a repository."""
@@ -117,24 +129,23 @@ class Watched:
             else _tag(self.text, version.name, typed, folder)
             for version, days in ((base, 0), (head, 1))
         )
+        first = git.merge_base(folder, first, last) or first  # releases may be on branches of their own
         return shlex.join([str(Commit(first, typed))]), shlex.join([str(Commit(last, typed))])
 
     def _by_day(self, folder: Path, ref: str, day: str, days: int) -> str:
         until = date.fromisoformat(day) + timedelta(days=days)
-        commit = git.last_before(folder, ref, until.isoformat())
-        if commit is None:
-            raise UsageError(f"{self.clone} has no commit before {until}: fetch its history")
-        return commit
+        if commit := git.last_before(folder, ref, until.isoformat()):
+            return commit
+        raise UsageError(f"{self.clone} has no commit before {until}: fetch its history")
 
 
 def _tag(name: str, version: str, typed: str, folder: Path) -> str:
     """Return the tag of a release in a repository; `typed` is its folder as the user typed it."""
     names = git.tags(folder)
     candidates = [form.format(version, name=name) for form in _TAGS]
-    tags = [tag for tag in candidates if tag in names]
-    if not tags:
-        raise UsageError(f"{typed} has no tag for {name} {version}, such as {candidates[0]}: fetch its tags")
-    return tags[0]
+    if tag := next((tag for tag in candidates if tag in names), None):
+        return tag
+    raise UsageError(f"{typed} has no tag for {name} {version}, such as {candidates[0]}: fetch its tags")
 
 
 def _release(name: str, text: str, releases: Sequence[Release]) -> Release:
@@ -147,14 +158,11 @@ def _release(name: str, text: str, releases: Sequence[Release]) -> Release:
 
 def anchor(text: str | None, compared: Sequence[Version], watched: Watched) -> Version | None:
     """Return the anchor: N versions before the newest, or one by name. Returns None if N is 0 or 1."""
-    is_number = text is None or text.isdigit()
-    if not is_number:
-        assert text
+    if text and not text.isdigit():
         if ":" in text:
             return Version(shlex.split(text)[0].partition(":")[2], text)
         match = next((version for version in compared if text in (version.name, version.variant)), None)
-        return match or (watched.release(text) if watched.is_package else None)
-    default = 30 if compared[-1].day else 5
-    steps = default if text is None else int(text)
+        return match or watched.named(text)
+    steps = int(text or (30 if compared[-1].day else 5))
     base = compared[max(len(compared) - 1 - steps, 0)]
     return base if steps > 1 and base not in compared[-2:] else None

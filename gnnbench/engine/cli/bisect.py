@@ -8,11 +8,9 @@ from ..show.progress import Progress
 from . import common, streams
 from .common import INTERRUPTED, NOT_JUDGED, NOTHING_SLOWER, SLOWER
 
-BUDGET_SECONDS = 180.0
-TOTAL_SECONDS = 1800.0
 _OPTIONS = (
-    seconds("budget", BUDGET_SECONDS, "average seconds per benchmark to decide if GOOD and BAD differ"),
-    seconds("total-budget", TOTAL_SECONDS, "seconds for the whole bisection"),
+    seconds("budget", 180.0, "average seconds per benchmark to decide if GOOD and BAD differ"),
+    seconds("total-budget", 1800.0, "seconds for the whole bisection"),
     *common.PROCESSES,
 )
 

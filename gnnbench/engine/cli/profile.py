@@ -20,8 +20,6 @@ from ..store.suite import installed
 from . import streams
 from .common import INTERRUPTED, NOT_JUDGED, WRONG_USAGE, declare, nearest, suite
 
-_COMMAND = "gnnbench profile SELECT"
-
 _OPTIONS = (
     Option("with", "KIND", ("phases", "layers"), choices=tuple(KINDS)).described(
         f"kind of profile; repeatable or comma-separated: {', '.join(KINDS)}. Default: phases,layers."
@@ -81,7 +79,7 @@ def _selection(select: str, rest: Sequence[str]) -> tuple[list[str], str | None]
         return [f"{nearest(file) or file}{colons}{test}", *rest], None
     if "::" in select or Path(select).exists():
         return [select, *rest], None
-    return suite(rest, _COMMAND), select
+    return suite(rest, "gnnbench profile SELECT"), select
 
 
 def _profile(options: argparse.Namespace, progress: Progress) -> tuple[list[str], bool]:

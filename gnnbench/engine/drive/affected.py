@@ -1,6 +1,6 @@
 """Finds the benchmarks that a change affects: two variants run different code for them. Nothing is timed."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..ground.cpu import RealTime
@@ -35,12 +35,15 @@ class AffectedResult:
 
     def worse(self, thresholds: Thresholds) -> list[str]:
         """Return the benchmarks that fail, have a different output or need more memory, unless excused."""
+        return [row.fullname for row in self.rows(thresholds) if row.is_worse or row.fullname in self.failing]
+
+    def rows(self, thresholds: Thresholds) -> Sequence[Compared]:
+        """Return the memory and output of each benchmark, with the excuses of the project."""
         rows = [
             Compared(name, Judgement("undecided", "not timed"), None, memory=row.memory, results=row.results)
             for name, row in self.benchmarks.items()
         ]
-        result = apply_excuses(Result("ab", self.base, self.head, Comparison(rows), thresholds))
-        return [row.fullname for row in result.rows if row.is_worse or row.fullname in self.failing]
+        return apply_excuses(Result("ab", self.base, self.head, Comparison(rows), thresholds)).rows
 
     def named(self, status: Status) -> dict[str, Inspections]:
         """Return the inspections with a status, by benchmark."""

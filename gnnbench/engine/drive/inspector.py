@@ -24,7 +24,6 @@ from .result import Result
 
 ANSWER_SECONDS = 1800.0
 """Timeout under callgrind, where an import of torch and PyG takes half a minute of CPU time."""
-_SAME = Inspections(Work(Difference()))
 
 
 class Inspector:
@@ -108,7 +107,7 @@ class Inspector:
             if reason := known.get(name):
                 trial.not_timed = NotTimed("skipped", reason, SIDES)
             elif trial.from_files:
-                trial.inspections = _SAME
+                trial.inspections = Inspections(Work(Difference()))
 
     def _inspect_remaining(self, pair: Pair, end: float) -> None:
         """Inspect benchmarks in a pair until all are inspected, a side dies, or the time is over."""

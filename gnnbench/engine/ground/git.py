@@ -28,6 +28,8 @@ class Commit:
     """Date of the commit, such as `2026-01-31`."""
     title: str
     """Its subject line."""
+    parents: str
+    """The full hashes of its parents, separated by spaces."""
 
 
 def variables() -> dict[str, str]:
@@ -175,23 +177,24 @@ def content(folder: Path, commit: str, path: Path) -> str:
     return _ask(folder, "show", f"{commit}:./{path.as_posix()}")
 
 
-def first_parents(folder: Path, old: str, new: str) -> list[Commit]:
-    """Return the commits that lead to `new` and are not in `old`'s history, the oldest first.
+def commits_between(folder: Path, old: str, new: str) -> list[Commit]:
+    """Return the commits that lead from `old` to its descendant `new`, the oldest first, without `old`.
 
-    Of a merge, only the first parent is followed.
+    Of a merge, the first parent that is `old` or descends from it is followed.
     """
-    return _commits(folder, f"{old}..{new}")
+    descendants = {commit.hash: commit for commit in commits(folder, "--ancestry-path", f"{old}..{new}")}
+    backwards = []
+    while commit := descendants.get(new):
+        backwards.append(commit)
+        new = next(parent for parent in commit.parents.split() if parent == old or parent in descendants)
+    return backwards[::-1]
 
 
-def commit_of(folder: Path, hash_: str) -> Commit | None:
-    """Return a commit. Returns None if the folder's repository does not have it."""
-    return next(iter(_commits(folder, "-1", hash_)), None)
-
-
-def _commits(folder: Path, *revisions: str) -> list[Commit]:
-    log = ("-c", "log.showSignature=false", "log", "-z", "--first-parent", "--reverse")
-    words = _ask(folder, *log, "--format=%H%x00%cs%x00%s", *revisions).split("\0")
-    return [Commit(*fields) for fields in zip(words[::3], words[1::3], words[2::3], strict=False)]
+def commits(folder: Path, *revisions: str) -> list[Commit]:
+    """Return the commits that `git log` lists, the newest first."""
+    log = ("-c", "log.showSignature=false", "log", "-z", "--format=%H%x00%cs%x00%s%x00%P")
+    words = _ask(folder, *log, *revisions).split("\0")
+    return [Commit(*fields) for fields in zip(*[iter(words)] * 4, strict=False)]
 
 
 def last_before(folder: Path, ref: str, day: str) -> str | None:

@@ -143,7 +143,7 @@ class Schedule:
             return ""
         benchmarks, seconds = units.count(len(undecided), "benchmark"), selection.price(undecided)
         text = f"a process pair takes at least {units.seconds(seconds)} for {benchmarks}: the budget allows"
-        if (pairs := selection.affordable_pairs()) >= FEWEST_PAIRS:
+        if (pairs := selection.pairs_after(undecided, selection.left_seconds)) >= FEWEST_PAIRS:
             return f"{text} about {pairs} pairs, and a verdict needs {FEWEST_PAIRS}"
         count = len(selection.decidable) or "none"
         return f"{text} verdicts on {count} of them; {self._budget_advice()} pairs for each"

@@ -163,10 +163,6 @@ class Selection:
             best = max(best, names, key=len)
         return best
 
-    def affordable_pairs(self) -> int:
-        """Return how many pairs each undecided benchmark can have by the end of the budget."""
-        return self._pairs(self.undecided, self.left_seconds)
-
     def _affords(self, names: Sequence[str], goal: int) -> bool:
         """Return whether the rest of the budget is enough for `goal` pairs of each of `names`."""
         lacking = {name: max(goal - self.benchmarks[name].pairs, 1) for name in names}
@@ -175,10 +171,10 @@ class Selection:
 
     def _milestone(self, names: Sequence[str], seconds: float) -> int:
         """Return the milestone that all of `names` reach: 0, 1, FEWEST_PAIRS or PAIRS_TO_AFFORD pairs."""
-        pairs = self._pairs(names, seconds)
+        pairs = self.pairs_after(names, seconds)
         return max(goal for goal in (0, 1, FEWEST_PAIRS, PAIRS_TO_AFFORD) if goal <= pairs)
 
-    def _pairs(self, names: Sequence[str], seconds: float) -> int:
+    def pairs_after(self, names: Sequence[str], seconds: float) -> int:
         """Return how many pairs each of `names` has after `seconds` if all undecided benchmarks are timed."""
         fewest = min((self.benchmarks[name].pairs for name in names), default=PAIRS_TO_AFFORD)
         return fewest + int(max(seconds, 0.0) / self.price(self.undecided))

@@ -44,7 +44,6 @@ GPU, `tolist` and `cpu` are such copies. Indexing with a mask also synchronises;
 `mask_reads`, because the operator's name is the same without a mask.
 """
 
-_COPIES = ("aten::_to_copy", "aten::copy_")
 _INDEXED = ("aten::index", "aten::index_put", "aten::index_put_")
 
 OnOperator = Callable[[str, tuple[Any, ...], Mapping[str, Any], Any], None]
@@ -164,7 +163,7 @@ def kinds(
             yield "host_reads", name, 1
         if name in _INDEXED and any(index is not None and index.dtype == torch.bool for index in args[1]):
             yield "mask_reads", name, 1
-    if name in _COPIES:
+    if name in ("aten::_to_copy", "aten::copy_"):
         source = args[1] if name == "aten::copy_" else args[0]
         if source.device != result.device:
             direction = f"{source.device.type}→{result.device.type}"

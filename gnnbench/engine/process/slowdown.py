@@ -1,6 +1,5 @@
 """Slows down one side on purpose (`--plant`), to see whether the comparison detects the slowdown."""
 
-import os
 import sys
 from dataclasses import replace
 from functools import cached_property
@@ -11,13 +10,9 @@ from ..measure.clock import Block, Call, Clock
 from .variants.variant import Prepared
 
 VARIABLE = "GNNBENCH_SLOWDOWN"
+"""The planted slowdown of a process, as a fraction of each round's time."""
 _EMPTY_ROUNDS = 20
 """Number of empty rounds that are timed; the shortest of them counts."""
-
-
-def planted_share() -> float:
-    """Return the planted slowdown of this process, as a fraction of each round's time; 0 if there is none."""
-    return float(os.environ.get(VARIABLE) or 0)
 
 
 def plant(side: Prepared, share: float) -> Prepared:

@@ -84,7 +84,7 @@ class Worker(Overrides, Instrument):
         self._link, self._trees = link, trees
         self._used = UsageRecorder(trees) if settings.get("recorded") else None
         self._codes: Sequence[Sequence[CodeType]] = ()
-        self._slowdown = slowdown.planted_share()
+        self._slowdown = float(os.environ.get(slowdown.VARIABLE) or 0)
         self._machine = _fake_machine(self._pair, self._side, self._slowdown, self._side)
         self._items: dict[str, pytest.Item] = {}
         self._item: pytest.Item | None = None

@@ -39,9 +39,9 @@ def of_outputs(result: BisectedOutputs, *, verbose: bool = True) -> Document:
         blocks += heading(change)
         blocks += [Note(f"{name}: {agreement.reason}") for name, agreement in change.benchmarks.items()]
     notes = [
-        f"{name}: outputs not compared: {agreement.reason}"
+        f"{name}: {agreement.excused or f'outputs not compared: {agreement.reason}'}"
         for name, agreement in result.results.items()
-        if agreement.status == "not compared"
+        if agreement.excused or agreement.status == "not compared"
     ]
     notes += [f"{name} cannot be compared: {reason}" for name, reason in result.unmeasured.items()]
     count = sum(len(change.benchmarks) for change in result.changes)
@@ -75,9 +75,9 @@ def cause_line(cause: Cause) -> str:
 def summary(result: Bisected) -> str:
     """Return the last line: counts of verdicts on GOOD against BAD, and how much was timed."""
     counts = result.verdicts
-    words = ("slower", "faster", "same", *_UNSURE)
+    words = ("slower", "faster", "accepted", "same", *_UNSURE, "ignored")
     verdicts = ", ".join(f"{counts[word]} {word}" for word in words if counts[word])
-    if not counts["slower"] + counts["faster"]:
+    if not counts["slower"] + counts["faster"] + counts["accepted"]:
         outcome = "undecided" if counts["undecided"] else "GOOD and BAD do not differ"
         # There are no verdicts if the run was interrupted, or if all benchmarks were skipped.
         verdicts = f"{outcome}: {verdicts}" if counts else "no benchmark was compared"

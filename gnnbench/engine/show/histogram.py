@@ -57,7 +57,8 @@ def pictures(
 
 def _charts(title: str, entries: Sequence[Entry]) -> Iterator[Picture]:
     """Yield the charts of a group, whose benchmarks are sorted by time."""
-    has_blocks = all(map(_has_blocks, entries))
+    # Saved runs show pytest-benchmark's times.
+    has_blocks = all(row["path"] is None and part_of(row["extra_info"]).measurement for row in entries)
     names, shared = _names_and_shared(entries)
     values = map(_block_medians if has_blocks else _rounds, entries)
     benchmarks = sorted(zip(values, names, strict=True), key=lambda pair: pair[0].time)
@@ -85,11 +86,6 @@ def _names_and_shared(entries: Sequence[Entry]) -> tuple[list[str], str]:
 def _labels(entry: Entry) -> Labels | None:
     fields = part_of(entry["extra_info"]).spec
     return suite.installed().labels(fields) if fields else None
-
-
-def _has_blocks(entry: Entry) -> bool:
-    """Return whether gnnbench timed a benchmark in this session. Saved runs show pytest-benchmark's times."""
-    return entry["path"] is None and part_of(entry["extra_info"]).measurement is not None
 
 
 def _block_medians(entry: Entry) -> Time:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from ..ground.errors import printable
 
-INDENT = "  "
 IN_A_PIPE = 100
 """Characters per line if the output is not a terminal and the variable COLUMNS is not set."""
 _NARROWEST = 10
@@ -34,7 +33,7 @@ def line_width() -> int:
     return shutil.get_terminal_size((IN_A_PIPE, 24)).columns
 
 
-def wrapped(line: Note | str, width: int | None = None, indent: str = INDENT) -> str:
+def wrapped(line: Note | str, width: int | None = None, indent: str = "  ") -> str:
     """Return a line with unprintable characters replaced, broken at words if it is long.
 
     A word longer than a line, such as a test id, is broken at its separators. A command that does not fit is

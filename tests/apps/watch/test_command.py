@@ -8,14 +8,15 @@ import subprocess
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
+from gnnbench.apps.watch import command, texts, versions
 from gnnbench.apps.watch import page as watch_page
 from gnnbench.apps.watch import run as watching
-from gnnbench.apps.watch import texts, versions
 from gnnbench.apps.watch.run import Watch, WatchPlan
-from gnnbench.apps.watch.state import State, Step
+from gnnbench.apps.watch.state import State, Step, kinds
 from gnnbench.apps.watch.versions import Version, Watched
 from gnnbench.engine.drive import coordinator
 from gnnbench.engine.drive.bisect import bisection
@@ -34,6 +35,7 @@ from tests.engine.process.variants.repositories import commit_all, git, wheel, w
 from tests.engine.process.workers import Watcher
 from tests.runs import gnnbench
 
+LINE = commits(3)
 WORDS = ("--state", "state", "--since", "good", "--budget", "20", "--page", "p.html", "--", "test_suite.py")
 
 
@@ -166,6 +168,7 @@ def made_up(tmp_path, monkeypatch):
             row(a, "same code"),
             row(b, "undecided", memory=memory, results=Agreement("equal")),
         ],
+        (names[2], names[3]): [],
         (names[0], names[3]): [row(a, "slower", 1.21), row(b, "faster", 0.9)],
     }
     monkeypatch.setattr(Watched, "versions", lambda *words: four[four.index(words[-1]) if words[-1] else 0 :])
@@ -189,7 +192,7 @@ def made_up(tmp_path, monkeypatch):
 
         def searched(_good, _bad, its, _watcher):
             assert its.per_benchmark_seconds == 5.0, "half of the time is for the ends"
-            return call(bisected(line := commits(3), "slower", findings=[finding(line, 1, 2, a=1.2)]))
+            return call(bisected(LINE, "slower", findings=[finding(LINE, 1, 2, a=1.2)]))
 
         monkeypatch.setattr(coordinator, "run", compared)
         monkeypatch.setattr(watching, "_same_files", lambda *_: False)
@@ -201,6 +204,7 @@ def made_up(tmp_path, monkeypatch):
             watch.run()
         except KeyboardInterrupt:
             return None
+        run.new = [step.file for step in watch.new]
         return State(tmp_path / "state")
 
     return run
@@ -226,6 +230,30 @@ def test_a_version_that_cannot_be_built_is_stepped_over_and_tried_again(made_up)
         state.begin("other")
 
 
+def test_a_search_that_fails_again_makes_no_step_new(made_up, monkeypatch):
+    monkeypatch.setattr(Watched, "ends", Mock(side_effect=UsageError("no tag")))
+    assert made_up().steps[-1].failed == {"search": "no tag"}
+    assert made_up.new[-1] == "0003-anchor-4.json"
+    made_up()
+    assert made_up.new == []
+
+
+def test_a_new_step_replaces_none_when_files_are_missing(made_up, tmp_path):
+    made_up()
+    for name in ("0001-2", "0003-4"):
+        (tmp_path / f"state/steps/{name}.json").unlink()
+    assert [step.file for step in made_up().steps] == ["0002-3.json", "0003-4.json", "0003-anchor-4.json"]
+
+
+@pytest.mark.parametrize(("memory", "code"), [("less memory", 0), ("more memory", 1)])
+def test_what_only_one_run_finds_is_not_worse(in_process, tmp_path, monkeypatch, memory, code):
+    less = MemoryChange(memory, 2 * 10**7, 10**7)
+    rows = [row("a", verdict, 1.2, memory=less) for verdict in ("slower", "same")]
+    step = Step(1, Version("1", ""), Version("2", ""), first=answer(rows[0]), again=answer(rows[1]))
+    monkeypatch.setattr(command, "_compare", lambda *_: ([step], False))
+    assert in_process("watch", "thing", "--state", str(tmp_path)).returncode == code
+
+
 def test_each_change_is_said_once_with_its_cause(made_up):
     state = made_up()
     changes = state.changes()
@@ -244,8 +272,12 @@ def test_each_change_is_said_once_with_its_cause(made_up):
     text = Markdown().write(texts.report(changes[2], "thing"))
     assert "| a | 1.20x | 1.14‑1.26 | 1.20x | 1.14‑1.26 |" in text.replace("`", "")
     assert "gnnbench ab pip:thing==1 pip:thing==2 -- test_a.py::a" in text
+    without = replace(changes[2], causes=(), step=replace(changes[2].step, search=bisected(LINE, "same")))
+    text = Markdown().write(texts.report(without, "thing"))
+    assert "The cause was not found: the search saw no change." in text
     step = replace(state.steps[0], again=None)
     assert not step.confirmed(), "one run is not enough"
+    assert not kinds(row("a", results=Agreement("differ", excused="accepted")))
 
 
 def test_the_page_can_be_read_on_a_phone_and_on_a_desktop(made_up, visit, tmp_path):
@@ -286,9 +318,17 @@ def test_nightly_builds_are_versions_and_are_searched_by_day(tmp_path, monkeypat
     assert [one.name for one in watched.versions(None, None, None)] == ["0.8", "0.9"], (
         "releases, if there are any"
     )
+    with pytest.raises(UsageError, match=r"unknown version of thing '9\.0'"):
+        watched.versions("9.0", None, None)
     git(clone, "tag", "v0.8", hashes[0])
     git(clone, "tag", "0.9", hashes[2])
-    assert watched.ends(*watched.versions(None, None, None)) == ("git:./clone@v0.8", "git:./clone@0.9")
+    first = f"git:./clone@{hashes[0]}"
+    assert watched.ends(*watched.versions(None, None, None)) == (first, "git:./clone@0.9")
+    git(clone, "checkout", "-q", "v0.8")
+    (clone / "a").write_text("patched")
+    git(clone, "tag", "0.8.1", commit_all(clone))
+    ends = watched.ends(*(replace(version, name=name) for name in ("0.8.1", "0.9")))
+    assert ends == (first, "git:./clone@0.9"), "a release on a branch of its own"
 
 
 def test_what_is_watched_is_a_package_or_a_repository(tmp_path):
@@ -300,6 +340,24 @@ def test_what_is_watched_is_a_package_or_a_repository(tmp_path):
     ):
         with pytest.raises(UsageError, match=message):
             Watched(text, tmp_path).versions(None, None, None)
+
+
+def test_commits_of_a_branch_that_was_rewritten(five):
+    watched = Watched("git:main", five)
+    last = watched.versions("good", None, None)[-1]
+    assert last.title == "change 4"
+    git(five, "reset", "-q", "--hard", "HEAD~2")
+    (five / "thing.py").write_text(content(5))
+    commit_all(five, "change 5")
+    assert [one.title for one in watched.versions(None, None, last)] == ["change 2", "change 5"]
+    git(five, "checkout", "-q", "--orphan", "other")
+    commit_all(five, "other")
+    with pytest.raises(UsageError, match=f"git:other has no commit in common with {last.name}: fetch"):
+        Watched("git:other", five).versions(None, None, last)
+    with pytest.raises(UsageError, match=r"git:goods names no commit .* did you mean good\?"):
+        watched.versions("goods", None, None)
+    good = hash_of(five, 0)
+    assert versions.anchor("good", [last], watched) == watched.versions(good, good, None)[0]
 
 
 @pytest.mark.parametrize(
@@ -337,6 +395,11 @@ def test_builds_that_differ_in_their_version_alone_are_not_compared(tmp_path):
     same = [watching._same_files(Step(1, first[0], one[0]), first[1], one[1]) for one in others]
     assert same == [True, False]
     assert not watching._same_files(Step(1, first[0], first[0]), first[1], SimpleNamespace(trees=()))
+    for number in ("1.5", "1.6"):
+        (tmp_path / number).mkdir()
+        (tmp_path / number / "thing.py").write_text(f"rate = {number}")
+    five, six = (SimpleNamespace(trees=(tmp_path / number,)) for number in ("1.5", "1.6"))
+    assert not watching._same_files(Step(1, Version("1.5", ""), Version("1.6", "")), five, six)
     state = State(tmp_path / "state")
     state.put(Step(1, first[0], others[0][0], same_files=True))
     (step,) = State(tmp_path / "state").steps

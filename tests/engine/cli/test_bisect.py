@@ -9,7 +9,7 @@ from gnnbench.engine.drive.bisect import bisection
 from gnnbench.engine.drive.bisect.history import History
 from gnnbench.engine.ground.errors import UsageError
 from tests.engine.drive.bisect.histories import ALONE, content, create, hash_of
-from tests.engine.drive.bisect.results import commits, finding, result
+from tests.engine.drive.bisect.results import commits, result
 from tests.engine.process.variants.repositories import commit_all, git
 from tests.engine.process.workers import write
 from tests.runs import gnnbench
@@ -40,6 +40,7 @@ def between(folder, good="git:good", bad="git:main"):
         (("slower", "faster"), None, 1, "1 slower, 1 faster; "),
         (("faster", "undecided"), None, 0, "1 faster, 1 undecided; "),
         (("same",), None, 0, "GOOD and BAD do not differ: 1 same; "),
+        (("accepted", "same"), None, 0, "1 accepted, 1 same; "),
         (("same", "undecided"), None, 3, "undecided: 1 same, 1 undecided; "),
         (("incomparable",), None, 3, "GOOD and BAD do not differ: 1 incomparable; "),
         ((), None, 3, "no benchmark was compared; 1 candidate, "),
@@ -74,19 +75,25 @@ def test_ends_in_the_wrong_order_or_on_two_branches_are_a_line(history):
     ):
         with pytest.raises(UsageError, match=text):
             between(folder, *ends)
+    (folder / ".git/shallow").write_text(hash_of(folder, 2))
+    with pytest.raises(UsageError, match="git:good is not in the history of git:main: run git fetch --unsh"):
+        between(folder)
 
 
-def test_of_a_merge_the_first_parent_is_followed_and_its_parents_are_ends(history):
+def test_of_a_merge_the_first_parent_that_has_good_is_followed(history):
     folder = history([content(0)])
     git(folder, "checkout", "-q", "-b", "side")
     for number in (1, 2):
         (folder / "thing.py").write_text(content(number))
         git(folder, "commit", "-qam", f"change {number}")
     git(folder, "checkout", "-q", "main")
+    (folder / "other.py").touch()
+    commit_all(folder, "other")
     git(folder, "merge", "-q", "--no-ff", "-m", "change 3", "side")
-    assert between(folder)[1] == ["change 3"]
+    assert between(folder)[1] == ["other", "change 3"]
     merge = hash_of(folder, 3)
-    assert between(folder, f"git:{merge}^1", f"git:{merge}^2")[1] == ["change 1", "change 2"]
+    assert between(folder, bad=f"git:{merge}^2")[1] == ["change 1", "change 2"]
+    assert between(folder, f"git:{merge}^2~1")[1] == ["change 2", "change 3"], "`other` lacks change 1"
 
 
 def test_commits_of_another_repository(history, tmp_path_factory, monkeypatch):
@@ -96,10 +103,7 @@ def test_commits_of_another_repository(history, tmp_path_factory, monkeypatch):
     ends = [f"'git:{other}@{ref}' env:A=1" for ref in ("good", "main")]
     commits, titles = between(folder, *ends)
     assert titles == ["change 1", "change 2", "change 3"]
-    words = shlex.split(finding(commits, 1, 2).command)[2:4]
-    assert [shlex.split(one) for one in words] == [
-        [f"git:{other}@{hash_of(other, number)}", "env:A=1"] for number in (1, 2)
-    ]
+    assert shlex.split(commits.candidates[1].variant) == [f"git:{other}@{hash_of(other, 1)}", "env:A=1"]
 
 
 RESULTS = """
@@ -114,7 +118,7 @@ def test_other(benchmark):
 
 
 def test_the_commits_that_changed_results_are_found_without_timing(tmp_path):
-    totals = ["sum(x)", "sum(sorted(x))", "broken(", "sum(x) + 1", "sum(x) + 1", "1 + sum(x)"]
+    totals = ["sum(x)", "sum(sorted(x))", "broken(", "sum(x) + 1", "sum(x) + 2", "2 + sum(x)"]
     write(tmp_path, RESULTS)
     for number, total in enumerate(totals):
         other = "max(x)" if number < 5 else "min(x)"
@@ -131,10 +135,14 @@ def test_the_commits_that_changed_results_are_found_without_timing(tmp_path):
     }
     assert titles == {
         ("change 2", "change 3"): ["test_suite.py::test_sum"],
+        ("change 4",): ["test_suite.py::test_sum"],
         ("change 5",): ["test_suite.py::test_other"],
     }
     assert "test_suite.py::test_sum: output is 1.75 instead of 0.75" in found.stdout
-    assert "2 different outputs in 2 benchmarks; " in found.stdout
-    assert "): change 5\n" in found.stdout
-    same = bisect(tmp_path, "--outputs", good="git:main~2", bad="git:main~1", GNNBENCH_FAKE_CLOCK=None)
+    assert "3 different outputs in 2 benchmarks; " in found.stdout
+    (tmp_path / "baselines").mkdir()
+    entry = '[[accepted]]\nreason = "why"\nbenchmark = "test_suite.py::test_other"\nresult = true\n'
+    (tmp_path / "baselines/accepted.toml").write_text(entry)
+    same = bisect(tmp_path, "--outputs", good="git:main~1", GNNBENCH_FAKE_CLOCK=None)
     assert same.returncode == 0, same.stdout
+    assert "test_suite.py::test_other: accepted: why" in same.stdout

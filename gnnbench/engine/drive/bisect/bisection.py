@@ -7,7 +7,6 @@ import hashlib
 import json
 import math
 import os
-import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -17,7 +16,7 @@ from functools import cache, partial
 from ...ground import codec, units
 from ...ground.cpu import RealTime
 from ...ground.errors import UsageError
-from ...ground.files import save
+from ...ground.files import above, save
 from ...interfaces import Listener
 from ...judge.comparison import Work
 from ...judge.estimate import sample
@@ -28,12 +27,14 @@ from ...judge.trial import Trial
 from ...judge.visit import Inspections, Visit
 from ...process.pairs import Pairs
 from ...process.plan import PairSettings, Plan
+from ...process.unchanged.known import digest
 from ...process.variants import prepare, variant
 from ...process.variants.collected import SETTINGS
 from ...process.variants.pip import not_usable
 from ...process.variants.variant import Prepared
 from .. import affected, coordinator
 from ..result import Result
+from ..settle import apply_excuses
 from .history import History, Place
 
 INTERRUPTED = "interrupted"
@@ -128,15 +129,18 @@ def run(good: str, bad: str, plan: Plan, watcher: Listener) -> Bisected:
 
 def _key(history: History, plan: Plan) -> str:
     """Return a hash of everything that measurements depend on, including the content of the test files."""
-    folder, files = plan.folder, {plan.folder / name for name in SETTINGS}
-    for word in plan.arguments:
-        path = folder / word.partition("::")[0]
-        if os.path.exists(path):  # noqa: PTH110 - no error if the text cannot be a path
-            files.update(path.rglob("*.py") if path.is_dir() else (path, path.parent / "conftest.py"))
+    folder = plan.folder
+    words = [folder / word.partition("::")[0] for word in plan.arguments]
+    paths = [path for path in words if os.path.exists(path)]  # noqa: PTH110 - no error if it cannot be a path
+    files = {parent / name for path in [folder, *paths] for parent in above(path) for name in SETTINGS}
+    for path in paths:
+        files.update(path.rglob("*.py") if path.is_dir() else path.parent.glob("*.py"))
+    if not paths:  # pytest's setting `testpaths` names the suite
+        files.update(folder.rglob("*test*.py"))
     inputs = (
         [candidate.variant for candidate in history.candidates],
         [(file, file.read_bytes()) for file in sorted(files) if file.is_file()],
-        (replace(plan, seed=0), sys.version, sys.prefix),
+        (replace(plan, seed=0), digest(Prepared(""), plan.arguments, folder)),
     )
     return hashlib.sha256(repr(inputs).encode()).hexdigest()[:24]
 
@@ -155,6 +159,8 @@ class _Bisection:
         self._file, self._saved = plan.cache / "bisect" / f"{_key(history, plan)}.json", Saved()
         with suppress(OSError, ValueError):  # the file is missing or damaged: start from the beginning
             self._saved = codec.decode(json.loads(self._file.read_bytes()), Saved)
+        # What prevented a measurement may be gone, such as a full disk.
+        self._saved.measured = [step for step in self._saved.measured if not step.broken]
 
     def run(self) -> Bisected:
         """Bisect. If the user interrupts the run or the time is used up, return the results so far."""
@@ -189,7 +195,7 @@ class _Bisection:
             self._watcher.say(f"continuing an earlier run that compared GOOD and BAD, after {done}")
             return self._saved.ends
         good, bad = self._ready(0), self._ready(self._history.last)
-        ends = coordinator.run(good, bad, self._plan, self._watcher)
+        ends = apply_excuses(coordinator.run(good, bad, self._plan, self._watcher))
         if ends.rows and all(row.judgement.verdict == "incomparable" for row in ends.rows):
             name, reason = ends.rows[0].fullname, ends.rows[0].judgement.reason
             raise UsageError(f"GOOD and BAD cannot be compared: {name}: {reason}; give two that can run it")

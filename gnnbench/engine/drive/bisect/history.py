@@ -100,10 +100,7 @@ class History:
 
 
 def _commits(old: str, new: str, common: Sequence[str], root: Path) -> list[Candidate]:
-    """Return both ends and the commits between them. At a merge, only its first parent is followed.
-
-    `common`: the parts of a variant that do not change, such as `env:OMP_NUM_THREADS=1`.
-    """
+    """Return both ends and the commits between them. `common`: the other parts of the variants."""
     good, bad = (variant.parse(shlex.join([text])).of(Commit)[0] for text in (old, new))
     if good.folder != bad.folder:
         raise UsageError(f"{old!r} and {new!r} are from two repositories: give two commits of one")
@@ -112,16 +109,15 @@ def _commits(old: str, new: str, common: Sequence[str], root: Path) -> list[Cand
     if first == last:
         raise UsageError(f"{old} and {new} are the same commit: give two different commits")
     if (base := git.merge_base(folder, first, last)) != first:
-        instead = f"give their last common commit {base}" if base else "give an ancestor"
+        ancestor = "run git fetch --unshallow" if git.is_shallow(folder) else "give an ancestor"
+        instead = f"give their last common commit {base}" if base else ancestor
         remedy = "swap them" if base == last else instead
         raise UsageError(f"{old} is not in the history of {new}: {remedy}")
-    commits = git.first_parents(folder, first, last)
-    causes = [Cause("commit", row.hash, one_line(row.title), row.day) for row in commits]
-
-    def candidate(hash_: str, cause: Cause | None = None) -> Candidate:
-        return Candidate(hash_[:SHORT], shlex.join([str(Commit(hash_, good.folder)), *common]), cause)
-
-    return [candidate(first), *(candidate(cause.name, cause) for cause in causes)]
+    causes: dict[str, Cause | None] = {first: None}
+    for row in git.commits_between(folder, first, last):
+        causes[row.hash] = Cause("commit", row.hash, one_line(row.title), row.day)
+    texts = {name: shlex.join([str(Commit(name, good.folder)), *common]) for name in causes}
+    return [Candidate(name[:SHORT], texts[name], cause) for name, cause in causes.items()]
 
 
 def _releases(old: str, new: str, common: Sequence[str], root: Path) -> list[Candidate]:

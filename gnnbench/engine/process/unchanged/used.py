@@ -31,7 +31,6 @@ _PAUSING = (os.path.join("pytest_benchmark", "fixture.py"), os.path.join(os.sep,
 _PROCESS = "subprocess.Popen"
 _STARTS = (_PROCESS, "os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn")
 """Audit events of starting other processes, in which nothing is noted."""
-_LISTS = ("os.listdir", "os.scandir")
 _PATHS = (str, bytes, os.PathLike)
 _SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/share/")
 _QUERIES = ("file", "git", "hg", "ldconfig", "lscpu", "nvidia-smi", "uname")
@@ -68,7 +67,7 @@ class UsageRecorder:
         """How many fixtures of several benchmarks are being set up at the moment."""
         self._handlers: Mapping[str, Callable[[str, tuple[Any, ...]], None]] = {
             **dict.fromkeys(("open", "sqlite3.connect", "ctypes.dlopen"), self._note_open),
-            **dict.fromkeys(_LISTS, self._note_listing),
+            **dict.fromkeys(("os.listdir", "os.scandir"), self._note_listing),
             **dict.fromkeys(_STARTS, self._note_process),
             **dict.fromkeys(("sys.settrace", *FunctionRecorder.disturbing), self._note_tracing),
         }

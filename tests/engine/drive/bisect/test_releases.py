@@ -22,12 +22,8 @@ def folder(tmp_path, monkeypatch):
     return suite
 
 
-@pytest.fixture
-def wheels(tmp_path):
-    return tmp_path / "wheels"
-
-
-def test_yanked_and_early_releases_are_no_candidates(folder, wheels, tmp_path, monkeypatch):
+def test_yanked_and_early_releases_are_no_candidates(folder, tmp_path, monkeypatch):
+    wheels = tmp_path / "wheels"
     for number in ("1", "2", "2+cpu", "3", "4", "4.5rc1", "5"):
         wheel(wheels, "thing", number)
     index = tmp_path / "index.html"
@@ -49,16 +45,13 @@ def test_yanked_and_early_releases_are_no_candidates(folder, wheels, tmp_path, m
     ("good", "bad", "text"),
     [
         ("git:.@HEAD", "git:../suite@HEAD", "are from two repositories"),
-        ("git:./a@1", "git:./a@2", "the folder of git:./a@1 does not exist"),
         ("pip:thing==1", "pip:other==2", "are two packages"),
         ("pip:thing==5", "pip:thing==1", "pip:thing==5 is newer than pip:thing==1: swap them"),
         ("pip:thing>=1", "pip:thing==2", "is not one release: give pip:NAME==VERSION"),
         ("pip:--index-url=x", "pip:thing==2", "is not a requirement"),
         ("pip:no-such-thing==1", "pip:no-such-thing==2", "pip finds no releases of no-such-thing"),
-        ("pip:thing==1.*", "pip:thing==2", "is not one release"),
     ],
 )
-def test_wrong_ends_are_a_line(folder, monkeypatch, good, bad, text):
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
+def test_wrong_ends_are_a_line(folder, good, bad, text):
     with pytest.raises(UsageError, match=re.escape(text)):
         history.History.between(good, bad, folder)
