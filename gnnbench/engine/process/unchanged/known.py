@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ...ground import codec, environment
-from ...ground.files import project, write_whole
+from ...ground.files import write_whole
 from ...measure.fingerprint.fingerprint import METHOD
 from ..variants.child import SIDES
 from ..variants.collected import NOTHING
@@ -81,7 +81,7 @@ class Unchanged:
             if self._store and side in usage:
                 answer = {key: collected[side][key] for key in NOTHING}
                 tree = self._new_tree(number, answer["places"])
-                manifest = Manifest.of(answer, usage[side], tree, project(self._folder), self._file_time)
+                manifest = Manifest.of(answer, usage[side], tree, self._file_time)
                 if manifest:
                     _save(self._store, manifest)
 
