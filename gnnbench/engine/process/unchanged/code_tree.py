@@ -119,12 +119,6 @@ class CodeTree:
                     texts += [os.path.relpath(file, location), content]
         return short(*texts)
 
-    def modules_in(self, folder: str) -> set[str]:
-        """Return the names of all entries of a folder, without suffixes: modules, packages and others."""
-        with suppress(OSError):
-            return {name.partition(".")[0] for name in os.listdir(folder)}
-        return set()
-
     def time(self, name: str) -> float:
         """Return when a file or a folder's newest file was written or moved, in seconds; 0 without files."""
         path = Path(self.path(name) or name)

@@ -12,6 +12,7 @@ import inspect
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
@@ -139,7 +140,9 @@ class Manifest:
                 return tree.package(name, self.path)
             case "search":
                 packages = {text.removeprefix("package ") for text in self.hashes}
-                return " ".join(sorted(packages & tree.modules_in(name)))
+                with suppress(OSError):
+                    return " ".join(sorted(packages & {entry.partition(".")[0] for entry in os.listdir(name)}))
+                return ""
         return tree.metadata
 
     def fits(self, tree: CodeTree) -> bool:
