@@ -141,7 +141,8 @@ class Manifest:
             case "search":
                 packages = {text.removeprefix("package ") for text in self.hashes}
                 with suppress(OSError):
-                    return " ".join(sorted(packages & {entry.partition(".")[0] for entry in os.listdir(name)}))
+                    modules = {entry.partition(".")[0] for entry in os.listdir(name)}
+                    return " ".join(sorted(packages & modules))
                 return ""
         return tree.metadata
 
