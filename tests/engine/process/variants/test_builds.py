@@ -56,9 +56,7 @@ def test_submodules_are_checked_out(repository, prepare, tmp_path, monkeypatch):
         assert (made.trees[0] / "made.py").read_text() == "VERSION = 7\n"
 
 
-def test_other_variables_than_those_of_threads_and_the_terminal_need_another_build(
-    repository, prepare, monkeypatch
-):
+def test_another_variable_needs_another_build(repository, prepare, monkeypatch):
     trees = []
     for name in ("TERM", "OMP_NUM_THREADS", "WIDTH"):
         monkeypatch.setenv(name, "7")
