@@ -161,7 +161,7 @@ def unexecuted(
                     trial = remaining.pop(0)
                     again = pair.inspect(Trial(trial.name))
                     if isinstance(again, Inspections) and again.same_code:
-                        loaded = (file for used in pair.used.values() for file in used["native"])
+                        loaded = (file for used in pair.used.values() for file in used["mapped"])
                         if all(file.startswith(trees) for file in loaded if Path(file).name in functions):
                             yield trial, replace(again, notes=(*again.notes, _UNEXECUTED))
 

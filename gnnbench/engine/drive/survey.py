@@ -8,9 +8,10 @@ from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 
+from ..process.variants.collected import SETTINGS
+
 _NOT_PACKAGE = re.compile(r"bench|(tests?|testing|docs?|examples?|scripts?|tools?)\b|(setup|conftest)$")
 """Beginnings of the names of files and folders that users of a package do not import."""
-_SETTINGS = ("pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini")
 _IMPORTED = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
 OF_GRAPHS = frozenset(("edge_index", "edges", "adj_t", "adj", "graph", "g"))
 """Names of parameters that are graphs."""
@@ -119,7 +120,7 @@ class Survey:
 
     def has_setting(self, name: str) -> bool:
         """Return whether pytest's settings contain an option."""
-        settings = "\n".join(text_of(self.folder / file) for file in _SETTINGS)
+        settings = "\n".join(text_of(self.folder / file) for file in SETTINGS[1:])
         return re.search(rf"^\s*{name}\s*=", settings, re.MULTILINE) is not None
 
     def _code(self) -> Iterator[Path]:

@@ -25,6 +25,13 @@ SYSTEM = Path("/")
 LIBRARIES = ("torch", "torch_geometric", "torch_scatter", "torch_sparse", "dgl", "ogb")
 THREAD_SETTINGS = ("OMP_PROC_BIND", "OMP_PLACES", "KMP_AFFINITY", "MKL_NUM_THREADS", "GOMP_SPINCOUNT")
 
+TRANSIENT = re.compile(
+    r"_|(OLD)?PWD|SHLVL|COLUMNS|LINES|DISPLAY|WINDOWID|STY|GPG_TTY|INVOCATION_ID|JOURNAL_STREAM"
+    r"|XDG_(RUNTIME_DIR|SEAT|VTNR|SESSION_.*)|PYTEST_(CURRENT_TEST|VERSION)|SYSTEMD_EXEC_PID|\w+_SESSION_ID"
+    r"|(TERM|TMUX)(_.*)?|(ACTIONS|DBUS|GITHUB|RUNNER|SSH|VSCODE)_.*"
+)
+"""Environment variables of the terminal, the login and the job, on which no code under test depends."""
+
 CONDITIONS = (
     *("cpu", "architecture", "cores", "quota_cores", "threads", "wait_policy"),
     *(f"thread_settings.{name}" for name in THREAD_SETTINGS),

@@ -75,8 +75,7 @@ class CallersFiles:
         `data` has only files that were noted since the last call of `take`.
         """
         files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
-        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as lines:  # for libraries
-            files |= {os.sep + line.rstrip("\n").partition(os.sep)[2] for line in lines if os.sep in line}
+        files |= mapped_files()
         for path in {file for file in files if isinstance(file, str)} - self._noted_paths:
             self._noted_paths.add(path)
             self.note(path)
@@ -94,6 +93,12 @@ class CallersFiles:
             "borrowed": sorted(self._trees.borrowed),
             "other_python": self._other_python,
         }
+
+
+def mapped_files() -> set[str]:
+    """Return the files that are mapped into memory: libraries, and data, even if native code opened it."""
+    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as lines:
+        return {os.sep + line.rstrip("\n").partition(os.sep)[2] for line in lines if os.sep in line}
 
 
 def why_incomparable(used: Mapping[str, Mapping[str, Any]], differing: Collection[str], build: str) -> str:

@@ -79,7 +79,9 @@ class CodeTree:
     def content(self, name: str) -> bytes | None:
         """Return what a file contains. Returns None if it does not exist."""
         path = self.path(name)
-        return Path(path).read_bytes() if path and os.path.isfile(path) else None
+        with suppress(OSError):  # what cannot be read here cannot be read by the side's processes either
+            return Path(path).read_bytes() if path and os.path.isfile(path) else None
+        return None
 
     def digest(self, name: str) -> str:
         """Return a hash of what a file contains, or ABSENT."""
@@ -117,17 +119,12 @@ class CodeTree:
                     texts += [os.path.relpath(file, location), content]
         return short(*texts)
 
-    def modules_in(self, folder: str) -> set[str]:
-        """Return the names of all entries of a folder, without suffixes: modules, packages and others."""
-        with suppress(OSError):
-            return {name.partition(".")[0] for name in os.listdir(folder)}
-        return set()
-
     def time(self, name: str) -> float:
-        """Return when a file was written or moved, in seconds; 0 if it does not exist."""
+        """Return when a file or a folder's newest file was written or moved, in seconds; 0 without files."""
+        path = Path(self.path(name) or name)
         with suppress(OSError):
-            stat = os.stat(self.path(name) or name)
-            return max(stat.st_mtime, stat.st_ctime)
+            stats = map(os.stat, filter(os.path.isfile, (path, *path.glob("[!.]*"))))
+            return max((max(stat.st_mtime, stat.st_ctime) for stat in stats), default=0)
         return 0
 
     @cached_property

@@ -6,7 +6,6 @@ A manifest has the code and the files on which the benchmarks of one side depend
 import hashlib
 import json
 import os
-import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ...ground import codec, environment
-from ...ground.files import project, write_whole
+from ...ground.files import write_whole
 from ...measure.fingerprint.fingerprint import METHOD
 from ..variants.child import SIDES
 from ..variants.collected import NOTHING
@@ -29,12 +28,6 @@ from .used import environment_folders
 _FOLDER = "used"
 _MOST = 24
 """Number of manifests that are kept for a suite in an environment: the most recently used ones."""
-_TRANSIENT = re.compile(
-    r"_|OLDPWD|SHLVL|TERM(_PROGRAM)?|COLUMNS|LINES|DISPLAY|WINDOWID|TMUX|STY|INVOCATION_ID|JOURNAL_STREAM"
-    r"|XDG_(RUNTIME_DIR|SEAT|VTNR|SESSION_.*)|PYTEST_(CURRENT_TEST|VERSION)"
-    r"|(ACTIONS|DBUS|GITHUB|RUNNER|SSH|VSCODE)_.*"
-)
-"""Environment variables of the terminal, the login and the job, on which no code under test depends."""
 _INSTALLED = ("site-packages", "dist-packages")
 _CACHE = "__pycache__"
 
@@ -81,7 +74,7 @@ class Unchanged:
             if self._store and side in usage:
                 answer = {key: collected[side][key] for key in NOTHING}
                 tree = self._new_tree(number, answer["places"])
-                manifest = Manifest.of(answer, usage[side], tree, project(self._folder), self._file_time)
+                manifest = Manifest.of(answer, usage[side], tree, self._file_time)
                 if manifest:
                     _save(self._store, manifest)
 
@@ -120,7 +113,7 @@ def _file_time() -> float:
 def _variables(side: Prepared) -> list[tuple[str, str]]:
     """Return those environment variables of a side's processes that may affect the code under test."""
     variables = {**os.environ, **side.environment}.items()
-    return sorted((name, value) for name, value in variables if not _TRANSIENT.fullmatch(name))
+    return sorted((name, value) for name, value in variables if not environment.TRANSIENT.fullmatch(name))
 
 
 def digest(side: Prepared, arguments: Sequence[str], folder: Path) -> str:

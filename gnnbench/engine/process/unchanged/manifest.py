@@ -12,6 +12,7 @@ import inspect
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
@@ -22,7 +23,7 @@ from ...measure.fingerprint.bytecode import code_hash, nested
 from ..variants.collected import SETTINGS
 from .code_tree import CodeTree
 
-VERSION = 6
+VERSION = 7
 _METADATA = "metadata"
 _CODE = "code "
 """Prefix of the dependencies that are functions."""
@@ -68,7 +69,6 @@ class Manifest:
         collected: Mapping[str, Any],
         noted: Sequence[Noted],
         tree: CodeTree,
-        project: Path,
         start: float,
     ) -> Self | None:
         """Return a side's manifest. Returns None if no benchmark is known, or if files changed in the run.
@@ -76,12 +76,9 @@ class Manifest:
         `start`: the modification time of a file that was written before the side's processes began.
         """
         name_of = cache(tree.name)
-        written_paths = {path for *_, used in noted for path in used["written"]}
 
         def dependencies(kind: str, *paths: Iterable[str]) -> list[str]:
-            """Return dependencies of a kind, but no file outside of the code that the side has written."""
-            names = [(path, name_of(path)) for path in chain(*paths)]
-            return [f"{kind} {name or path}" for path, name in names if name or path not in written_paths]
+            return [f"{kind} {name_of(path) or path}" for path in chain(*paths)]
 
         def code(used: Mapping[str, Sequence[str]]) -> list[str]:
             """Return dependencies on functions, given their names by file, and on imports of these files."""
@@ -90,7 +87,7 @@ class Manifest:
         steps, files, folders = list[Step](), set[str](), dict[str, None]()
         has_gaps = bool(collected["refused"])
         for name, skipped, used in noted:
-            read_paths = *used["read"], *used["native"]
+            read_paths = *used["read"], *used["mapped"]
             paths = *used["once"], *used["every"], *read_paths, *used["listed"]
             uses_other_files = any(name_of(path) is None and tree.is_inside(path) for path in paths)
             has_gaps = has_gaps or used["unseen"] or uses_other_files  # this holds for later benchmarks, too
@@ -107,11 +104,8 @@ class Manifest:
             ]
             steps.append(Step("" if has_gaps else name, skipped, later, code(used["every"])))
         names = [file.removeprefix("file ") for file in files]
-        if not any(step.name for step in steps) or any(tree.time(name) >= start for name in names):
-            return None
         tests = {os.path.dirname(name) for name in names if os.path.isabs(name) and name.endswith(".py")}
         parent_folders = {folder for test in map(Path, tests) for folder in (test, *test.parents)}
-        parent_folders = {folder for folder in parent_folders if folder.is_relative_to(project)}
         # A new file beside the tests, or new settings of pytest, may change what runs.
         hashed = {
             *files,
@@ -120,6 +114,11 @@ class Manifest:
             *(f"names {folder}" for folder in tests),
             *(f"file {folder / name}" for folder in parent_folders for name in SETTINGS),
         }
+        used_names = (text.partition(" ")[2] for text in hashed if text.startswith(("file ", "names ")))
+        code_paths = {path for *_, used in noted for path in (*used["once"], *used["every"])}
+        is_changed = any(tree.time(name) >= start for name in used_names)
+        if is_changed or not (any(step.name for step in steps) and all(map(os.path.exists, code_paths))):
+            return None
         return cls(collected, [*folders], steps, dict.fromkeys(sorted(hashed), "")).with_hashes_of(tree)
 
     def with_hashes_of(self, tree: CodeTree) -> Self:
@@ -141,7 +140,10 @@ class Manifest:
                 return tree.package(name, self.path)
             case "search":
                 packages = {text.removeprefix("package ") for text in self.hashes}
-                return " ".join(sorted(packages & tree.modules_in(name)))
+                with suppress(OSError):
+                    modules = {entry.partition(".")[0] for entry in os.listdir(name)}
+                    return " ".join(sorted(packages & modules))
+                return ""
         return tree.metadata
 
     def fits(self, tree: CodeTree) -> bool:

@@ -6,7 +6,6 @@ Only processes that time nothing do this, because Python cannot remove an audit 
 import importlib.metadata
 import importlib.util
 import itertools
-import linecache
 import os
 import site
 import sys
@@ -17,10 +16,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from types import CodeType
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from ...measure.fingerprint import libraries
 from ..variants.import_roots import Trees
-from .callers_files import CallersFiles
+from .callers_files import CallersFiles, mapped_files
 from .executed import FunctionRecorder
 
 _IMPORTS = ("<frozen importlib", importlib.metadata.__file__)
@@ -32,7 +32,7 @@ _PROCESS = "subprocess.Popen"
 _STARTS = (_PROCESS, "os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn")
 """Audit events of starting other processes, in which nothing is noted."""
 _PATHS = (str, bytes, os.PathLike)
-_SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/share/")
+_SYSTEM = ("/proc/", "/sys/", "/dev/", "/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/")
 _QUERIES = ("file", "git", "hg", "ldconfig", "lscpu", "nvidia-smi", "uname")
 """Programs that only describe the repository and the machine; pytest-benchmark runs some of them."""
 _CACHED = f"{os.sep}__pycache__{os.sep}"
@@ -57,9 +57,12 @@ class UsageRecorder:
 
     def __init__(self, trees: Trees) -> None:
         self._trees, self._callers_files = trees, CallersFiles(trees, _PACKAGE)
-        self._outside = (*environment_folders(), *_SYSTEM, f"{libraries.hashes_folder()}{os.sep}")
+        unchanging = libraries.hashes_folder(), os.path.realpath(sys.executable)
+        self._outside = (*environment_folders(), *_SYSTEM, *(f"{path}{os.sep}" for path in unchanging))
         self._reported = {*sys.stdlib_module_names}
         """Packages that `take` does not return again."""
+        self._made: set[str] = set()
+        """Paths of files that this process wrote before it read them."""
         self._has_gaps = False
         """Whether something that ran was not noted."""
         self._reset()
@@ -68,18 +71,11 @@ class UsageRecorder:
         self._handlers: Mapping[str, Callable[[str, tuple[Any, ...]], None]] = {
             **dict.fromkeys(("open", "sqlite3.connect", "ctypes.dlopen"), self._note_open),
             **dict.fromkeys(("os.listdir", "os.scandir"), self._note_listing),
-            **dict.fromkeys(_STARTS, self._note_process),
+            **dict.fromkeys((*_STARTS, "socket.connect"), self._note_process),
             **dict.fromkeys(("sys.settrace", *FunctionRecorder.disturbing), self._note_tracing),
         }
         sys.addaudithook(self._note_event)
         sys.meta_path.insert(0, self)  # to note which packages are looked for
-        original = linecache.getlines
-
-        def getlines(filename: str, module_globals: dict[str, Any] | None = None) -> list[str]:
-            self._files["read"].add(os.path.abspath(filename))  # even if linecache has the lines already
-            return original(filename, module_globals)
-
-        vars(linecache)["getlines"] = getlines
         self._functions = FunctionRecorder()
 
     def _reset(self) -> None:
@@ -89,7 +85,7 @@ class UsageRecorder:
         """Code of functions that ran during the set-up of a fixture that several benchmarks share."""
         self._packages: set[str] = set()
         self._files: defaultdict[str, set[str]] = defaultdict(set)
-        """Paths that were `read`, `written`, `listed`, or `imported` (opened by an import)."""
+        """Paths that were `read`, `listed`, or `imported` (opened by an import)."""
 
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> None:
         """Note that a module is looked for; the other finders find it."""
@@ -103,11 +99,14 @@ class UsageRecorder:
         path, flags = arguments[0], (arguments[2] if event == "open" else os.O_RDONLY)
         if not isinstance(path, _PATHS):
             return
-        self._callers_files.note(os.fsdecode(path))
-        name, access = os.path.abspath(os.fsdecode(path)), flags & os.O_ACCMODE
-        if access != os.O_RDONLY:
-            self._files["written"].add(name)
-        if access != os.O_WRONLY and _CACHED not in name:
+        path = os.fsdecode(path)
+        if path.startswith("file:") and event != "open":  # a URI of SQLite
+            path = unquote(urlsplit(path).path)
+        self._callers_files.note(path)
+        name = os.path.abspath(path)
+        if flags & (os.O_TRUNC | os.O_EXCL) and name not in self._files["read"]:
+            self._made.add(name)
+        elif flags & os.O_ACCMODE != os.O_WRONLY and _CACHED not in name:
             self._files["imported" if name.endswith(".py") and _is_loaded() else "read"].add(name)
 
     def _note_listing(self, _event: str, arguments: tuple[Any, ...]) -> None:
@@ -118,7 +117,7 @@ class UsageRecorder:
                 self._files["listed"].add(name)
 
     def _note_process(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Note the start of another process, whose files stay unknown. Programs like `uname` do not count."""
+        """Note another process or a server, whose files stay unknown. Programs like `uname` do not count."""
         program = arguments[0] if event == _PROCESS else ""
         if event == _PROCESS:
             self._callers_files.note_process(*arguments)
@@ -154,10 +153,10 @@ class UsageRecorder:
 
         `every` has, by file, the qualified names of functions that ran in each recorded call, `once` those of
         all others. The name `<module>` stands for an imported file. `packages` are those not returned before.
-        `read`, `written`, `listed` and `native` have files that were read or written, folders that were
-        listed, and loaded native libraries. `path` has the folders in which packages are looked for or were
-        found. None of these has files of Python or of installed packages. `callers_files` is the result of
-        `CallersFiles.take`, and `unseen` whether anything ran unnoticed, such as in another process.
+        `read`, `listed` and `mapped` have files that were read, folders that were listed, and files that are
+        mapped into memory, such as native libraries. `path` has the folders in which packages are looked for
+        or were found. None of these has files of Python or of installed packages. `unseen` is whether
+        anything ran unnoticed, such as in another process.
         """
         once: defaultdict[str, set[str]] = defaultdict(set)
         every: defaultdict[str, set[str]] = defaultdict(set)
@@ -173,7 +172,7 @@ class UsageRecorder:
                 self._has_gaps |= compiles or spawns
         self._has_gaps |= self._functions.has_gaps or "numba" in sys.modules  # it compiles bytecode
         self._files["read"] |= self._files["imported"] - {*once, *every}  # for example, if an import failed
-        self._files["native"] = set(map(str, libraries.loaded.__wrapped__(0)))  # some need no import
+        self._files["mapped"] = mapped_files()  # some are opened by native code
         self._files["path"] = self._import_folders()
         packages = self._packages.union(name.partition(".")[0] for name in list(sys.modules)) - self._reported
         self._reported |= packages
@@ -184,8 +183,8 @@ class UsageRecorder:
             "callers_files": self._callers_files.take(),
             "unseen": self._has_gaps,
         }
-        for kind in ("read", "written", "listed", "native", "path"):
-            usage[kind] = sorted(filter(self._is_counted, self._files[kind].copy()))
+        for kind in ("read", "listed", "mapped", "path"):
+            usage[kind] = sorted(filter(self._is_counted, self._files[kind] - self._made))
         self._reset()
         return usage
 
@@ -199,6 +198,8 @@ class UsageRecorder:
 
     def _is_counted(self, file: str) -> bool:
         """Whether a file or folder is outside of Python, installed packages and the operating system."""
+        if file.startswith("/dev/shm/"):  # noqa: S108 - its files are data, unlike devices
+            return True
         if not file.startswith(os.sep) or f"{file}{os.sep}".startswith(self._outside):
             return False
         return not f"{os.path.realpath(file)}{os.sep}".startswith(self._outside)
@@ -213,7 +214,9 @@ def _is_loaded() -> bool:
 
 
 def _is_internal() -> bool:
-    """Whether the current audit event comes from an import, or from this package's search for libraries."""
+    """Whether the current audit event comes from an import, pytest's `tmp_path`, or this package."""
     frames = itertools.islice(traceback.walk_stack(sys._getframe(3)), _NEAR)  # noqa: SLF001
-    files = [frame.f_code.co_filename for frame, _ in frames]
-    return files[0].startswith(_IMPORTS) or any(file.startswith(_PACKAGE) for file in files)
+    codes = [frame.f_code for frame, _ in frames]
+    if codes[0].co_filename.startswith(_IMPORTS) or codes[0].co_name == "find_prefixed":  # of pytest
+        return True
+    return any(code.co_filename.startswith(_PACKAGE) for code in codes)

@@ -23,6 +23,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from ...ground import git
+from ...ground.environment import TRANSIENT
 from ...ground.errors import UsageError, one_line
 from ...interfaces import Listener
 from ...measure.fingerprint.disassembly import set_traps
@@ -43,11 +44,8 @@ _PARENT = "_gnnbench.pth"
 """File of a build's environment with the folders of the current environment's packages."""
 _COMPILERS = {"CC": "cc", "CXX": "c++", "CUDACXX": "nvcc", "RUSTC": "rustc", "FC": "gfortran"}
 """Default compilers, by the environment variable that may name another compiler."""
-_VARIABLES = re.compile(
-    r"(CC|CXX|LD|AR|.*FLAGS|C(PLUS_INCLUDE|_INCLUDE)?_?PATH|LIBRARY_PATH|MACOSX_\w+)$"
-    r"|(PIP|CMAKE|SKBUILD|MESON|CARGO|RUST|CUDA|TORCH|SETUPTOOLS|FORCE|WITH|WITHOUT|USE|BUILD)_"
-)
-"""Environment variables that builds read."""
+_UNREAD = re.compile(rf"(GNNBENCH|GOMP|KMP|MKL|NUMBA|OMP|OPENBLAS)_|({TRANSIENT.pattern})$")
+"""Environment variables that no build reads."""
 _ELSEWHERE = ("PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_PYTHON")
 """Environment variables by which a command would install into other folders, or import from them."""
 _DEFAULTS = {
@@ -79,7 +77,7 @@ class Source:
         """Return the name of a build's folder: a hash of everything that determines the build's content."""
         changed = [(name, _digest(self.repository.top / name)) for name in sorted(self.changed)]
         tree = git.tree(self.repository.root, self.commit)
-        variables = sorted(item for item in os.environ.items() if _VARIABLES.match(item[0]))
+        variables = sorted(item for item in os.environ.items() if not _UNREAD.match(item[0]))
         python = (sys.version, sys.prefix, *_installed())
         inputs = (command, str(self.repository.prefix), tree, changed, python, variables, _compilers())
         return hashlib.sha256(repr(inputs).encode("utf-8", "surrogateescape")).hexdigest()[:24]

@@ -11,7 +11,10 @@ IN_PLACE, WHOLE_CALL, FIXED_INPUTS = "in_place", "whole_call", "fixed_inputs"
 """Markers of tests: the first two change how a test is timed, the third keeps the values of its inputs."""
 CHECKED = "gnnbench_checked"
 """Attribute of pytest's options: whether an earlier process has compared a benchmark with its reference."""
-SETTINGS = ("conftest.py", "pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini")
+SETTINGS = (
+    *("conftest.py", "pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini"),
+    *("pyproject.toml", "setup.cfg", "tox.ini"),
+)
 """Files next to tests, and in the folders above, that decide how pytest runs them."""
 _NO_DEFAULT = "none of the selected benchmarks runs by default; add --gnn-all after --"
 NOTHING: Mapping[str, Any] = {

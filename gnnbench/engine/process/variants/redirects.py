@@ -40,7 +40,9 @@ _SKIPPED = re.compile(r"(^|/)(\..*|build|dist|node_modules|__pycache__)/")
 def of_commit(home: Path, commit: str, tree: Path, *, is_built: bool) -> Redirect:
     """Return a redirect from a repository to a commit of it that is checked out, perhaps built, in `tree`."""
     top = real_path(git.top(home))
-    tracked = git.tracked_files(top) | git.files_of(top, commit) | _submodules(top, commit)
+    tracked = git.tracked_files(top) | git.files_of(top, commit)
+    for path, (repository, oid) in git.submodules(top, commit).items():
+        tracked |= {f"{path}/{name}" for name in git.files_of(repository, oid)}
     if is_built:  # the side may not use modules that were built from the caller's files
         ignored = (str(top / name) for name in git.ignored(top) if name.endswith(SUFFIXES))
         compiled = (*compiled_modules(home), *ignored)
@@ -91,14 +93,6 @@ def differing(base: Iterable[Redirect], head: Iterable[Redirect]) -> frozenset[s
             names = _changed(Path(redirects[0].tree), Path(redirects[1].tree), names)
         paths |= {os.path.join(source, name) for name in names}
     return frozenset(paths)
-
-
-def _submodules(top: Path, commit: str) -> frozenset[str]:
-    """Return the names of the files in all submodules of a commit."""
-    names: set[str] = set()
-    for path, (repository, oid) in git.submodules(top, commit).items():
-        names |= {f"{path}/{name}" for name in git.files_of(repository, oid)}
-    return frozenset(names)
 
 
 def _changed(source: Path, tree: Path, names: Iterable[str]) -> frozenset[str]:

@@ -48,3 +48,4 @@ def test_a_file_has_the_name_below_the_first_root_that_has_it(tree, tmp_path):
     assert found.name(str(tmp_path / "flat")) == "."
     assert found.content("a.py") == b"src/a.py"
     assert found.digest("a.py") != found.digest("b.py") != found.digest("c.py") == ABSENT
+    assert found.digest("/proc/self/mem") == ABSENT, "a file that cannot be read"

@@ -2,8 +2,10 @@
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+import tempfile
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -223,6 +225,8 @@ SUITE_FILES = {
     "settings of pytest": {"pytest.ini": "[pytest]\naddopts = -p pytest_benchmark.plugin -q\n"},
     "settings in pyproject.toml": {"pyproject.toml": "[tool.pytest.ini_options]\n"},
     "settings in tox.ini": {"tox.ini": "[pytest]\n"},
+    "settings in a hidden file": {".pytest.ini": "[pytest]\n"},
+    "settings above the project": {"../pytest.toml": "[pytest]\n"},
     "settings in setup.cfg": {"setup.cfg": "[tool:pytest]\n"},
     "a module beside the test": {"helper.py": ""},
     "a module that shadows an installed one": {"pytest_benchmark.py": ""},
@@ -384,6 +388,12 @@ def test_what_is_easily_missed_is_seen(missed, tmp_path, number):
         shutil.copytree(tmp_path / "kept", missed.head)
 
 
+REPLACED = """import os
+name = os.path.join(os.path.dirname(os.path.dirname(__file__)), 'state.txt')
+for mode in ('{}', '{}'):
+    with open(name, mode) as file:
+        file.write('1') if file.writable() else file.read()
+"""
 UNKNOWN = {
     "a process": "import subprocess\nsubprocess.run(['true'])\n",
     "a file that is edited": """from pathlib import Path
@@ -391,6 +401,15 @@ import b
 file = Path(b.__file__)
 file.write_text(file.read_text() + '# edited')
 """,
+    "a file that is read before it is changed": REPLACED.format("r", "w"),
+    "a file that is appended to before it is read": REPLACED.format("a", "r"),
+    "a server": "import socket\nwith socket.create_server(('localhost', 0)) as server:\n"
+    "    socket.create_connection(server.getsockname()).close()\n",
+    "a test that is new": "import sys\nfile = sys.modules['test_suite'].__file__\n"
+    "open(file.replace('test_suite', 'test_other'), 'w').close()\n",
+    "a module that is gone": "import os, sys\nfrom pathlib import Path\n"
+    "file = Path(os.path.dirname(__file__), 'made.py')\nfile.write_text('N = 1')\n"
+    "import made\nfile.unlink()\n",
     "the tree's own tests": READS.format("tests/data.txt", "r"),
     "a compiled function": "import torch\n@torch.compile(backend='eager')\n",
 }
@@ -400,8 +419,39 @@ file.write_text(file.read_text() + '# edited')
 @pytest.mark.parametrize("kind", [*[*UNKNOWN][:-1], nightly(pytest.param("a compiled function"))])
 def test_what_cannot_be_known(tmp_path, kind):
     source = f"{UNKNOWN[kind]}def run():\n    return 1\n"
-    files = {"a.py": source, "b.py": "", "tests/data.txt": "1"}
+    files = {"a.py": source, "b.py": "", "tests/data.txt": "1", "../state.txt": "1"}
     assert Recorded(tmp_path, SUITE.format(names=["a"]), files).known() == set()
+
+
+OUTSIDE = """import os, sqlite3, tempfile
+with tempfile.NamedTemporaryFile("w+") as made, open(made.name) as again:
+    made.write(again.read())
+with open("/etc/passwd") as file, open({memory!r}) as other:
+    file.read(), other.read()
+sqlite3.connect({uri!r}, uri=True).execute("create table if not exists t (n)")
+def run():
+    return 1
+"""
+
+
+def test_data_outside_of_the_project_is_known(tmp_path, monkeypatch):
+    """Temporary files that the process makes are no data; pytest lists the folders of earlier runs."""
+    (temporary := tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("PYTEST_DEBUG_TEMPROOT", str(temporary))
+    suite = SUITE.format(names=["a"]).replace("benchmark, name", "benchmark, name, tmp_path")
+    database = tmp_path / "data base"
+    with sqlite3.connect(database) as connection:
+        connection.execute("create table t (n)")
+    with tempfile.NamedTemporaryFile("w", dir="/dev/shm") as memory:
+        uri = f"{database.as_uri()}?mode=ro"
+        recorded = Recorded(tmp_path, suite, {"a.py": OUTSIDE.format(memory=memory.name, uri=uri)})
+        next(temporary.iterdir()).joinpath("pytest-9").mkdir()
+        assert recorded.known() == {"a"}
+        ((_, manifest),) = known._read(next((recorded.cache / "used").iterdir()))
+        assert {f"file {name}" for name in ("/etc/passwd", memory.name, database)} <= {*manifest.hashes}
+        memory.write("1")
+        memory.flush()
+        assert recorded.known() == set()
 
 
 def test_a_benchmark_that_one_side_lacks_is_no_obstacle(tmp_path):

@@ -56,6 +56,16 @@ def test_submodules_are_checked_out(repository, prepare, tmp_path, monkeypatch):
         assert (made.trees[0] / "made.py").read_text() == "VERSION = 7\n"
 
 
+def test_another_variable_needs_another_build(repository, prepare, monkeypatch):
+    trees = []
+    for name in ("TERM", "OMP_NUM_THREADS", "WIDTH"):
+        monkeypatch.setenv(name, "7")
+        with prepare("git:v1", repository, build="echo $WIDTH > width") as made:
+            trees.append(made.trees[0])
+    assert trees[0] == trees[1]
+    assert (trees[2] / "width").read_text() == "7\n"
+
+
 def test_the_build_that_was_used_longest_ago_is_removed_first(repository, prepare, monkeypatch):
     build = "head -c 100000 /dev/zero > big"
     monkeypatch.setattr(module, "MOST_BYTES", 350_000)

@@ -128,9 +128,6 @@ def test_torch_brings_what_it_needs_and_is_kept_by_its_content(torch_wheels, pre
     with prepare("pip:torch==1.6", torch_wheels, dependencies=True) as made:
         assert made.versions == {"iniconfig": "99", "torch": "1.6"}
     prepare.fails("pip:torch==7", torch_wheels, "pip:torch==7: pip cannot install it: No matching")
-
-
-def test_a_wheel_of_torch_is_torch(torch_wheels, prepare):
     with prepare("pip:./torch-1.6-py3-none-any.whl", torch_wheels) as made:
         assert made.versions == {"iniconfig": "99", "torch": "1.6"}
 
@@ -177,11 +174,7 @@ def test_both_sides_hide_the_same(torch_wheels, prepare):
 @pytest.mark.parametrize(
     ("base", "head", "told"),
     [
-        (
-            "2.12.1",
-            "2.13.0+cpu",
-            r"two builds of torch, 2.12.1 and 2.13.0\+cpu: .+; pip:torch===2.13.0 is the build",
-        ),
+        ("2.12.1", "2.13.0+cpu", r"two builds of torch, 2.12.1 and 2.13.0\+cpu: .+; pip:torch===2.13.0 is"),
         ("2.12.1+cpu", "2.13.0+cpu", "$"),
         ("2.12.1", "2.13.0", "$"),
         (None, None, "$"),
