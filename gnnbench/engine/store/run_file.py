@@ -144,9 +144,10 @@ def _run(path: Path, content: Mapping[str, Any], saved: Mapping[str, Any]) -> Ru
 
 def entries(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the entries of a run file by fullname. If several have the same name, return the first."""
+    names = codec.decode([entry["fullname"] for entry in content["benchmarks"]], list[str])
     rows: dict[str, dict[str, Any]] = {}
-    for entry in content["benchmarks"]:
-        rows.setdefault(entry["fullname"], entry)
+    for name, entry in zip(names, content["benchmarks"], strict=True):
+        rows.setdefault(name, entry)
     return rows
 
 
