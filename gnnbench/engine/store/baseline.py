@@ -6,7 +6,6 @@ The files of record NNNN are `<environment>/<machine>/NNNN_NAME_pK.json`, for pr
 import json
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -70,7 +69,7 @@ class RecordStore:
         rows = [
             (record, environment.differences(recorded, current))
             for record in {record.environment: record for record in self.records()}.values()
-            if (recorded := _environment(record))
+            if (recorded := _environment(record, environment.name(current)))
         ]
 
         def distance(row: tuple[Record | None, list[tuple[str, Any, Any]]]) -> tuple[int, int]:
@@ -101,11 +100,14 @@ class RecordStore:
         return Record(folder.parent.name, f"{number:04}", tuple(files))
 
 
-def _environment(record: Record) -> Environment | None:
-    """Return the environment of a record. Returns None if its first file cannot be read."""
-    with suppress(UsageError):
+def _environment(record: Record, current: str) -> Environment | None:
+    """Return a record's environment. Returns None if its file cannot be read and is not for `current`."""
+    try:
         return run_file.read(record.files[0]).environment
-    return None
+    except UsageError:
+        if record.environment == current:
+            raise
+        return None
 
 
 def _share_fingerprints(contents: Sequence[dict[str, Any]]) -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from gnnbench.engine.drive import runs as runs_
 from gnnbench.engine.ground import environment
+from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.ground.files import one_writer
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.store import run_file
@@ -72,6 +73,15 @@ def test_the_nearest_environment_is_the_one_with_the_fewest_differences(store):
     same = store.save(contents(), MACHINE, "same", "")
     store.save(contents(threads=4, wait_policy=""), MACHINE, "near", "")
     assert store.nearest(ENVIRONMENT) == (same, [])
+
+
+def test_a_damaged_record_is_named_if_it_is_of_this_environment(store):
+    same, other = (store.save(contents(threads=threads), MACHINE, "abc", "") for threads in (2, 4))
+    other.files[0].write_text("<<<<<<< HEAD")
+    assert store.nearest(ENVIRONMENT) == (same, [])
+    same.files[0].write_text("<<<<<<< HEAD")
+    with pytest.raises(UsageError, match=r"0001_abc_p1\.json: not valid JSON"):
+        store.nearest(ENVIRONMENT)
 
 
 def test_of_an_interrupted_record_nothing_is_left(store):
