@@ -17,8 +17,6 @@ from .runs import describe_fields
 _REMEDY = "merge files written by --benchmark-json or gnnbench ab --json"
 _EQUAL = (*environment.CONDITIONS, *environment.VERSIONS, "commit", "dirty")
 """Fields of the environment that must be equal in all shards."""
-_SHARD_FIELDS = ("shard", "not_default")
-"""Fields that hold for one shard only."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ def merge(paths: Sequence[Path]) -> dict[str, Any]:
                 raise UsageError(f"{files} both contain {name}; merge different shards of one run")
             path_by_name[name] = part.path
     results = [part.result for part in parts if part.result]
-    joined = codec.encode(_join_results(results)) if results else None
+    joined: dict[str, Any] = codec.encode(_join_results(results)) if results else {}
     return joined if kind(first.content) == "ab" else _join_runs([part.content for part in parts], joined)
 
 
@@ -70,11 +68,7 @@ def _read(path: Path) -> _Part:
     """Read and check the file of a shard."""
     content = json_io.read(path, _REMEDY)
     file_kind = kind(content)
-    if file_kind == "ab":
-        result = parse(path, content)
-        names, settings = tuple(row.fullname for row in result.rows), None
-        shard, described = Shard.parse(result.shard) if result.shard else None, result.environment
-    elif file_kind == "run":
+    if file_kind == "run":
         run = run_file.parse(path, content)
         if run.part.record:
             json_io.refuse(path, "part of a baseline record, which has no shards", _REMEDY)
@@ -82,6 +76,10 @@ def _read(path: Path) -> _Part:
         settings, shard, described = run.part.settings, run.shard, run.environment
         content = {**content, "benchmarks": list(run_file.entries(content).values())}
         result = parse(path, run.part.compared) if run.part.compared else None
+    elif file_kind == "ab":
+        result = parse(path, content)
+        names, settings = tuple(row.fullname for row in result.rows), None
+        shard, described = Shard.parse(result.shard) if result.shard else None, result.environment
     else:
         json_io.refuse(path, "neither a run file nor a result of gnnbench ab", _REMEDY)
     if described is None:
@@ -109,11 +107,11 @@ def _difference(first: _Part, other: _Part) -> str:
     return ""
 
 
-def _join_runs(contents: Sequence[dict[str, Any]], compared: Any) -> dict[str, Any]:
-    """Join the contents of run files, in their order. `compared`: their joined verdicts, or None."""
-    first = contents[0]
-    fields = {name: value for name, value in first["gnnbench"].items() if name not in _SHARD_FIELDS}
-    fields["compared"] = compared
+def _join_runs(contents: Sequence[dict[str, Any]], compared: dict[str, Any]) -> dict[str, Any]:
+    """Join the contents of run files, in their order. `compared`: their joined verdicts; empty without."""
+    first, of_one_shard = contents[0], ("shard", "not_default")
+    fields = {name: value for name, value in first["gnnbench"].items() if name not in of_one_shard}
+    fields["compared"] = compared or None
     fields["incomplete"] = [entry for content in contents for entry in content["gnnbench"]["incomplete"]]
     benchmarks = [entry for content in contents for entry in content["benchmarks"]]
     return {**first, "benchmarks": benchmarks, "gnnbench": fields}
