@@ -135,8 +135,8 @@ def _show(options: argparse.Namespace) -> int:
         if not records:
             text = f"there are no records of environment {options.environment}; environments with records"
             raise UsageError(f"{text}: {names}")
-    record = records[-1]
-    runs = record.read()
+    newest = {record.environment: record for record in records}.values()
+    record, runs = max(((row, row.read()) for row in newest), key=lambda row: row[1][0].datetime)
     details = runs[0].part.record
     streams.say(f"record {record.id} of {record.environment}")
     streams.say(

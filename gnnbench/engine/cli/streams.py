@@ -45,11 +45,6 @@ def prepared() -> Iterator[None]:
         sys.stdout, sys.stderr = streams
 
 
-def write_rendered(text: str) -> None:
-    """Write what rich has rendered, including colours, to standard output."""
-    getattr(sys.stdout, "rich_proxied_file", sys.stdout).write(text)
-
-
 def discard() -> None:
     """Discard output that cannot be written. Otherwise Python would print an error about it at exit."""
     for stream in (sys.stdout, sys.stderr):
@@ -69,7 +64,8 @@ def say(line: "Note | str", stream: TextIO | None = None, *, indent: str = "  ")
 
 
 def show(document: "Document") -> None:
-    """Print a document."""
+    """Print a document, with the colours that rich has rendered."""
     from ..show.console import Terminal
 
-    write_rendered(Terminal(colour=sys.stdout.isatty()).write(document))
+    text = Terminal(colour=sys.stdout.isatty()).write(document)
+    getattr(sys.stdout, "rich_proxied_file", sys.stdout).write(text)

@@ -17,8 +17,6 @@ from .runs import describe_fields
 _REMEDY = "merge files written by --benchmark-json or gnnbench ab --json"
 _EQUAL = (*environment.CONDITIONS, *environment.VERSIONS, "commit", "dirty")
 """Fields of the environment that must be equal in all shards."""
-_SHARD_FIELDS = ("shard", "not_default")
-"""Fields that hold for one shard only."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +31,9 @@ class _Part:
     """The ids of the shard's benchmarks."""
     environment: Environment
     settings: Any
-    """The thresholds, or the settings of a run file. They must be equal in all shards."""
-    result: Result | None = None
-    """The result in the file. None if it is a run file."""
+    """The settings of a run file. They must be equal in all shards."""
+    result: Result | None
+    """The verdicts in the file. None if it is a run file without verdicts."""
 
 
 def merge(paths: Sequence[Path]) -> dict[str, Any]:
@@ -48,10 +46,11 @@ def merge(paths: Sequence[Path]) -> dict[str, Any]:
         texts = ", ".join(str(shard or "no shard") for shard in shards)
         raise UsageError(f"the shards are {texts}: give one file for each from 1/{count} to {count}/{count}")
     parts.sort(key=lambda part: part.shard.number if part.shard else 0)
+    first = max(parts, key=lambda part: part.result is not None)  # an interrupted run has no verdicts
     path_by_name: dict[str, Path] = {}
     for part in parts:
-        if difference := _difference(parts[0], part):
-            files = f"{parts[0].path} and {part.path}"
+        if difference := _difference(first, part):
+            files = f"{first.path} and {part.path}"
             raise UsageError(
                 f"{files} differ in {difference}; merge shards of one run, on one kind of machine"
             )
@@ -60,57 +59,59 @@ def merge(paths: Sequence[Path]) -> dict[str, Any]:
                 files = f"{path_by_name[name]} and {part.path}"
                 raise UsageError(f"{files} both contain {name}; merge different shards of one run")
             path_by_name[name] = part.path
-    if results := [part.result for part in parts if part.result]:
-        return codec.encode(_join_results(results))
-    return _join_runs([part.content for part in parts])
+    results = [part.result for part in parts if part.result]
+    joined: dict[str, Any] = codec.encode(_join_results(results)) if results else {}
+    return joined if kind(first.content) == "ab" else _join_runs([part.content for part in parts], joined)
 
 
 def _read(path: Path) -> _Part:
     """Read and check the file of a shard."""
     content = json_io.read(path, _REMEDY)
     file_kind = kind(content)
-    if file_kind == "ab":
+    if file_kind == "run":
+        run = run_file.parse(path, content)
+        if run.part.record:
+            json_io.refuse(path, "part of a baseline record, which has no shards", _REMEDY)
+        names = (*run.benchmarks, *(row.fullname for row in run.part.incomplete))
+        settings, shard, described = run.part.settings, run.shard, run.environment
+        content = {**content, "benchmarks": list(run_file.entries(content).values())}
+        result = parse(path, run.part.compared) if run.part.compared else None
+    elif file_kind == "ab":
         result = parse(path, content)
-        assert result.environment
-        names = tuple(row.fullname for row in result.rows)
-        shard = Shard.parse(result.shard) if result.shard else None
-        settings = replace(result.thresholds, family_level=1.0)  # the level depends on the number of shards
-        return _Part(path, content, shard, names, result.environment, settings, result)
-    if file_kind != "run":
+        names, settings = tuple(row.fullname for row in result.rows), None
+        shard, described = Shard.parse(result.shard) if result.shard else None, result.environment
+    else:
         json_io.refuse(path, "neither a run file nor a result of gnnbench ab", _REMEDY)
-    run = run_file.parse(path, content)
-    if run.environment is None:
+    if described is None:
         remedy = "run pytest with --gnn-shard or --gnn-layouts sample"
         json_io.refuse(path, "does not describe its environment", remedy)
-    if run.part.record:
-        json_io.refuse(path, "part of a baseline record, which has no shards", _REMEDY)
-    names = (*run.benchmarks, *(row.fullname for row in run.part.incomplete))
-    content = {**content, "benchmarks": list(run_file.entries(content).values())}
-    return _Part(path, content, run.shard, names, run.environment, run.part.settings)
+    return _Part(path, content, shard, names, described, settings, result)
 
 
 def _difference(first: _Part, other: _Part) -> str:
     """Return a difference that two shards of one run cannot have. Empty if there is none."""
     if fields := environment.differences(first.environment, other.environment, _EQUAL):
         return describe_fields(fields)
-    if bool(first.result) != bool(other.result):
+    is_ab = kind(first.content) == "ab"
+    if kind(other.content) != kind(first.content):
         return "format: a run file and a result of gnnbench ab"
-    if first.settings != other.settings:
+    results = [part.result for part in (first, other) if part.result]
+    # The level depends on the number of shards.
+    thresholds = [replace(result.thresholds, family_level=1.0) for result in results]
+    if first.settings != other.settings or thresholds[1:] not in ([], thresholds[:1]):
         return "settings"
-    for side in ("base", "head"):
-        revisions = [getattr(part.result, side, None) for part in (first, other)]
-        if revisions[0] != revisions[1]:
-            return f"{side}: {' and '.join(revision.title for revision in revisions if revision)}"
+    for name in ("base", "head"):
+        sides = [side for result in results if (side := getattr(result, name)).commits or is_ab]
+        if sides[1:] not in ([], sides[:1]):
+            return f"{name}: {' and '.join(side.title for side in sides)}"
     return ""
 
 
-def _join_runs(contents: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Join the contents of run files, in their order."""
-    first = contents[0]
-    fields = {name: value for name, value in first["gnnbench"].items() if name not in _SHARD_FIELDS}
-    results = [result for content in contents if (result := content["gnnbench"].get("compared"))]
-    if results:
-        fields["compared"] = codec.encode(_join_results([codec.decode(row, Result) for row in results]))
+def _join_runs(contents: Sequence[dict[str, Any]], compared: dict[str, Any]) -> dict[str, Any]:
+    """Join the contents of run files, in their order. `compared`: their joined verdicts; empty without."""
+    first, of_one_shard = contents[0], ("shard", "not_default")
+    fields = {name: value for name, value in first["gnnbench"].items() if name not in of_one_shard}
+    fields["compared"] = compared or None
     fields["incomplete"] = [entry for content in contents for entry in content["gnnbench"]["incomplete"]]
     benchmarks = [entry for content in contents for entry in content["benchmarks"]]
     return {**first, "benchmarks": benchmarks, "gnnbench": fields}

@@ -15,7 +15,7 @@ from ..judge.verdict import Reason, Thresholds
 from ..process.variants.variant import Prepared
 from ..store import run_file
 from ..store.accepted import entries_at
-from .result import Result, Side, kind, parse
+from .result import SHORT_COMMIT, Result, Side, kind, parse
 
 _FILE = FILE.as_posix()
 _MOST_NAMED = 3
@@ -31,7 +31,6 @@ _REMEDY = (
     "give a result of gnnbench ab --json or of gnnbench compare --json, or a run file of "
     "pytest --benchmark-compare"
 )
-_SHORT_COMMIT = 10
 
 
 def apply_excuses(result: Result) -> Result:
@@ -209,5 +208,5 @@ def _check_commits(path: Path, base: Side, head: Side) -> None:
         if not side.commits:
             json_io.refuse(path, f"the commit of the {name} is unknown", "compare commits of a repository")
     if base.commits == head.commits and not head.dirty:
-        reason = f"both sides are commit {base.commits[0][:_SHORT_COMMIT]}, so no change can be accepted"
+        reason = f"both sides are commit {base.commits[0][:SHORT_COMMIT]}, so no change can be accepted"
         json_io.refuse(path, reason, "compare two commits")

@@ -72,7 +72,7 @@ def save(path: Path, content: str | bytes, read: Iterable[Path] = ()) -> None:
         if path.exists() and not path.is_file():
             path.write_bytes(content.encode() if isinstance(content, str) else content)
         else:
-            write_whole(path, content)
+            write_whole(real_path(path), content)  # a link, such as /dev/stdout, stays one
     except OSError as error:
         raise UsageError(f"{path} cannot be written ({error.strerror})") from None
 
@@ -90,7 +90,7 @@ def check_writable(path: Path, read: Iterable[Path] = ()) -> None:
             return
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, "it is a folder")
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.stem}-"):
+        with tempfile.NamedTemporaryFile(dir=real_path(path).parent, prefix=f".{path.stem}-"):
             pass
     except OSError as error:
         raise UsageError(f"{path} cannot be written ({error.strerror}): choose another file") from None
@@ -145,6 +145,16 @@ def locked(path: Path, how: int) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def one_writer(folder: Path) -> Iterator[None]:
+    """Make a folder, and wait until no other process is in this context, if the file system has locks."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        with suppress(OSError):
+            stack.enter_context(locked(folder, fcntl.LOCK_EX))
+        yield
 
 
 @contextmanager

@@ -8,7 +8,8 @@ _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _MOST_DIGITS = 6
 """Most digits of a bound near 0."""
 _LEAST_RATIO, _MOST_RATIO = 0.1, 100
-"""Ratios below the first are inverted (`370x faster`); bounds above the second become `over 100`."""
+"""Ratios below the first are inverted (`370x faster`). An upper bound above the second times the lower bound,
+or times 1, becomes `over 100`."""
 _MINUTE, _HOUR = 60, 3600
 _SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|\.[0-9]+) *([^\W\d_]+)")
@@ -105,7 +106,8 @@ def interval(low: float | None, high: float | None, digits: int = 2) -> str:
         digits = min(1 - math.floor(math.log10(high)), _MOST_DIGITS)
     elif low > _MOST_RATIO:
         digits = 0
-    upper = _beside_one(high, digits) if high <= _MOST_RATIO * max(low, 1) else f"over {_MOST_RATIO}"
+    most = _MOST_RATIO * max(low, 1)
+    upper = _beside_one(high, digits) if high <= most else f"over {most:,.0f}"
     return f"{_beside_one(low, digits)}-{upper}"
 
 

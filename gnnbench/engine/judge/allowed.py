@@ -64,11 +64,11 @@ class Allowed:
 
     def notes(self, judgement: Judgement) -> tuple[str, ...]:
         """Return a note on the accepted slowdown, or on how far the measured slowdown exceeds it."""
-        reasons = "; ".join(self.reasons)
+        reasons, accepted = "; ".join(self.reasons), f"accepted {units.ratio(self.ratio, changed=True)}"
         if judgement.verdict == "accepted":
-            return (f"accepted {units.ratio(self.ratio)} ({units.interval(self.low, self.high)}): {reasons}",)
+            return (f"{accepted} ({units.interval(self.low, self.high)}): {reasons}",)
         if judgement.verdict != "slower":
             return ()
         ratio, low, high = self.beyond(judgement)
         excess = f"{units.ratio(ratio, changed=True)} ({units.interval(low, high)})"
-        return (f"{excess} beyond the accepted {units.ratio(self.ratio)}: {reasons}",)
+        return (f"{excess} beyond the {accepted}: {reasons}",)

@@ -38,7 +38,7 @@ class Control:
     def text(self) -> str:
         """The ratio with its interval as text, and the consequence if the control fails."""
         interval = units.interval(self.low, self.high)
-        text = f"control, base against base: {units.ratio(self.ratio)} ({interval})"
+        text = f"control, base against base: {units.ratio(self.ratio, changed=self.fails)} ({interval})"
         return f"{text}, so no times are judged: repeat the run on a quiet machine" if self.fails else text
 
 

@@ -192,7 +192,7 @@ def judge_estimate(
             return _with_counts(undecided, estimate)
         assert judgement.low
         assert judgement.high
-        bound = units.ratio(judgement.low if verdict == "slower" else 1 / judgement.high)
+        bound = units.ratio(judgement.low if verdict == "slower" else 1 / judgement.high, changed=True)
         verdict, reason = "undecided", f"at least {bound} {verdict}, not decided: {estimate.too_few}"
     elif estimate.doubt and verdict != "undecided":
         verdict, reason = "undecided", estimate.doubt

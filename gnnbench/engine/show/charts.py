@@ -17,8 +17,6 @@ Spec = dict[str, Any]
 Row = Mapping[str, Any]
 
 _FEWEST_TICKS = 3
-_PALE = 0.4
-"""Opacity of the marks of benchmarks that are undecided, incomparable or ignored."""
 _GAP = 0.5
 """Minimum space between the texts of two rows, in font sizes."""
 _NAMES = 0.75
@@ -183,7 +181,7 @@ def log_axis(values: Sequence[float], style: Style) -> alt.Axis:
 
 def verdict_fields(judgement: Judgement) -> dict[str, Any]:
     """Return the fields for `verdict_marks`. Undecided marks are pale, those without an interval hollow."""
-    strength = _PALE if judgement.verdict in ("undecided", "incomparable", "ignored") else 1.0
+    strength = 0.4 if judgement.verdict in ("undecided", "incomparable", "ignored") else 1.0
     return {"verdict": judgement.verdict, "sure": float(judgement.low is not None), "strength": strength}
 
 

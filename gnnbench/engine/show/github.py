@@ -11,9 +11,6 @@ from ..ground.errors import UsageError, one_line
 
 _REPOSITORY = re.compile(r"[\w-][\w.-]*/(?!\.{1,2}$)[\w.-]+", re.ASCII)
 _TIMEOUT_SECONDS = 120.0
-_LONGEST_MESSAGE = 200
-_VIEWER = "query { viewer { login } }"
-"""GraphQL query for the token's account, which the REST API does not return for a workflow's token."""
 _RIGHT = "`pull-requests: write`, which workflows of pull requests from forks never have"
 
 
@@ -38,7 +35,9 @@ class PullRequest:
 
     def publish(self, body: str, marker: str) -> tuple[str, bool]:
         """Post a comment, or update the one with this marker. Return the URL, and whether one was updated."""
-        (account,) = _api("graphql", "--raw-field", f"query={_VIEWER}", "--jq", ".data.viewer.login | tojson")
+        # The REST API does not return the account of a workflow's token.
+        query = "query=query { viewer { login } }"
+        (account,) = _api("graphql", "--raw-field", query, "--jq", ".data.viewer.login | tojson")
         issues = f"repos/{self.repository}/issues"
         comments = f"{issues}/{self.number}/comments"
         fields = "{id, body, login: .user.login}"
@@ -79,6 +78,6 @@ def _api(*arguments: str, text: str = "") -> list[Any]:
     except subprocess.TimeoutExpired:
         raise UsageError(f"gh did not finish in {_TIMEOUT_SECONDS:g} s; try again later") from None
     if process.returncode:
-        reason = one_line(" ".join(process.stderr.split()))[:_LONGEST_MESSAGE]
+        reason = one_line(" ".join(process.stderr.split()))[:200]
         raise UsageError(f"gh did not post the comment: {reason}; its token needs {_RIGHT}")
     return [json.loads(line) for line in process.stdout.splitlines()]

@@ -20,7 +20,6 @@ from .pictures import Picture, Time, chart_of_times
 Entry = Mapping[str, Any]
 """A benchmark as pytest-benchmark passes it to the hook `pytest_benchmark_group_stats`."""
 
-_LONGEST_TITLE = 120
 _MOST_ROWS = 9
 """Maximum number of rows in a chart. The rows of a larger group are divided among several charts."""
 _OF_BLOCKS = (
@@ -51,7 +50,7 @@ def pictures(
                 name, title = f"{labels.operation} {graph}", f"{labels.operation} on {graph}"
             grouped.setdefault((name, title), []).append(entry)
     for (name, title), entries in grouped.items():
-        for picture in _charts(clean(title, _LONGEST_TITLE), entries):
+        for picture in _charts(clean(title, 120), entries):
             yield clean(name), picture
 
 

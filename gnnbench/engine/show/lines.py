@@ -8,8 +8,6 @@ from ..ground.errors import printable
 
 IN_A_PIPE = 100
 """Characters per line if the output is not a terminal and the variable COLUMNS is not set."""
-_NARROWEST = 10
-"""Minimum number of characters per line."""
 _UNITS, _VERDICTS = r"(?:[nµm]?s|min|h|[KMG]iB)\b", r"(?<=\d )(?:slower|faster|same|undecided)\b"
 _BETWEEN_WORDS = re.compile(rf" (?!{_UNITS})(?!{_VERDICTS})")
 """A space where a line may be broken: not one before a unit, or between a number and its verdict."""
@@ -66,7 +64,7 @@ def _break_line(line: str, width: int, indent: str) -> str:
 def fold(name: str, width: int) -> list[str]:
     """Break a name, such as a test id, into lines at its separators: `::`, `[`, `-` and `/`."""
     lines: list[str] = []
-    width = max(width, _NARROWEST)
+    width = max(width, 1)
     while len(name) > width:
         end = next(filter(None, (_last(separators, name, width) for separators in _SEPARATORS)), width)
         lines.append(name[:end])

@@ -16,12 +16,9 @@ _LARGE, _SMALL = 34, 24
 """Font sizes of the title, and of caption and footer."""
 _WIDTH_OF_LETTER = 0.52
 """Average width of a letter in the title, in font sizes."""
-_FEWEST_ROWS = 3
 _MARGIN = 40
 _LINE = 1.3
 """Height of a line, in font sizes."""
-_LARGEST = 1.3
-"""Maximum factor by which a small chart is enlarged."""
 _SVG = "http://www.w3.org/2000/svg"
 _NAMELESS = ("processor", "GPU", "system", "libraries")
 """Facts that are understood without their names."""
@@ -58,7 +55,7 @@ def slide(picture: Picture, last: str) -> str:
     text = clean(last, _LONGEST_FOOTER)
     uncut_facts = text.rpartition(" · ")[0] if text.endswith("…") else ""
     footer_lines = _lines(uncut_facts or text, SLIDE.muted, _SMALL)[:1]
-    for most in range(SLIDE.most_rows, _FEWEST_ROWS - 1, -1):
+    for most in range(SLIDE.most_rows, 2, -1):
         style = replace(SLIDE, most_rows=most)
         header_lines = [*title, *_lines(picture.caption(style), SLIDE.muted, _SMALL)]
         chart = ET.fromstring(charts.svg(picture.draw(style)))  # noqa: S314 - written by vl-convert
@@ -73,7 +70,7 @@ def slide(picture: Picture, last: str) -> str:
     ET.SubElement(root, f"{{{_SVG}}}rect", {**size, "fill": SLIDE.paper})
     _write(root, header_lines, _MARGIN)
     _write(root, footer_lines, _HEIGHT - _MARGIN - _height(footer_lines))
-    scale = min(scale, _LARGEST)
+    scale = min(scale, 1.3)  # a small chart is not enlarged further
     chart.attrib |= {"x": str(_MARGIN), "y": str(1.5 * _MARGIN + _height(header_lines))}
     chart.attrib |= {"width": str(scale * width), "height": str(scale * height)}
     root.append(chart)

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ..drive import result
-from ..drive.result import Result, Side
+from ..drive.result import SHORT_COMMIT, Result, Side
 from ..ground import json_io, units
 from ..ground.environment import Environment
 from ..ground.labels import Labels
@@ -21,7 +21,6 @@ from .names import labels_in, short_and_shared
 from .verdicts import split_same_code
 
 _NOT_TIMED = Benchmark("", ())
-_SHORT_COMMIT = 10
 _REMEDY = "give a run file, or a result of gnnbench ab, or of gnnbench compare without --by"
 
 
@@ -168,11 +167,13 @@ def _of_result(result: Result) -> View:
 
 def _of_run(run: RunFile) -> View:
     """Return the view of a run file, with verdicts if the file has them."""
-    result = _saved_result(run)
-    benchmarks, shared = _benchmarks(result.rows if result else (), run)
+    compared = run.part.compared
+    verdicts = replace(result.parse(run.path, compared), head=Side("")) if compared else None
+    benchmarks, shared = _benchmarks(verdicts.rows if verdicts else (), run)
     timing = (("measured", run.datetime[:19].replace("T", " ")),) if run.datetime else ()
     facts = (*timing, *environment_facts(run.environment))
-    return View("report", run.path.name, shared, benchmarks, result, facts, result.notes if result else ())
+    notes = verdicts.notes if verdicts else ()
+    return View("report", run.path.name, shared, benchmarks, verdicts, facts, notes)
 
 
 def _benchmarks(
@@ -199,12 +200,6 @@ def _benchmarks(
     return tuple(views), shared
 
 
-def _saved_result(run: RunFile) -> Result | None:
-    """Return the result of `--benchmark-compare` in a run file, or None. The head is the file itself."""
-    content = run.part.compared
-    return replace(result.parse(run.path, content), head=Side("")) if content else None
-
-
 def environment_facts(environment: Environment | None) -> tuple[tuple[str, str], ...]:
     """Return the fields of an environment that are not empty, as pairs of name and value."""
     if not environment:
@@ -217,6 +212,6 @@ def environment_facts(environment: Environment | None) -> tuple[tuple[str, str],
         "system": environment.system,
         "Python": environment.python,
         "libraries": " · ".join(map(" ".join, environment.libraries)),
-        "commit": environment.commit and f"{environment.commit[:_SHORT_COMMIT]}{changed}",
+        "commit": environment.commit and f"{environment.commit[:SHORT_COMMIT]}{changed}",
     }
     return tuple((name, str(value)) for name, value in facts.items() if value)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..ground import codec, git
 from ..ground.errors import UsageError
-from ..ground.files import above, save
+from ..ground.files import above, one_writer, save
 from ..ground.settings import check_keys, read_toml
 from ..judge.accepted import FILE, Accepted, Entry
 
@@ -57,15 +57,16 @@ def entries_at(file: Path, commit: str) -> Sequence[Entry] | None:
 
 def write(old: Accepted, new: Sequence[Entry]) -> None:
     """Append entries to the file of `old`. The text that the file already has is kept as it is."""
-    text = old.file.read_text("utf-8") if old.file.exists() else _HEADER
-    for entry in new:
-        text = f"{text.rstrip()}\n\n[[{_LIST}]]\n"
-        for field in fields(Entry):
-            if field.compare and (value := getattr(entry, field.name)) != field.default:
-                value = round(value, _DIGITS) if isinstance(value, float) else value
-                text += f"{field.name} = {json.dumps(value, ensure_ascii=False)}\n"  # valid TOML too
-    try:
-        tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        raise UsageError(f"{old.file}: write each entry as a table [[{_LIST}]], not as a list") from None
-    save(old.file, text.lstrip())
+    with one_writer(old.file.parent):
+        text = old.file.read_text("utf-8") if old.file.exists() else _HEADER
+        for entry in new:
+            text = f"{text.rstrip()}\n\n[[{_LIST}]]\n"
+            for field in fields(Entry):
+                if field.compare and (value := getattr(entry, field.name)) != field.default:
+                    value = round(value, _DIGITS) if isinstance(value, float) else value
+                    text += f"{field.name} = {json.dumps(value, ensure_ascii=False)}\n"  # valid TOML too
+        try:
+            tomllib.loads(text)
+        except tomllib.TOMLDecodeError:
+            raise UsageError(f"{old.file}: write each entry as a table [[{_LIST}]], not as a list") from None
+        save(old.file, text.lstrip())

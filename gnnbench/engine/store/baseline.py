@@ -6,7 +6,6 @@ The files of record NNNN are `<environment>/<machine>/NNNN_NAME_pK.json`, for pr
 import json
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from ..ground import codec, environment, units
 from ..ground.cpu import CONTENDED
 from ..ground.environment import Environment
 from ..ground.errors import UsageError
-from ..ground.files import save
+from ..ground.files import one_writer, save
 from . import run_file
 from .parts import RecordPart
 from .run_file import RunFile
@@ -70,7 +69,7 @@ class RecordStore:
         rows = [
             (record, environment.differences(recorded, current))
             for record in {record.environment: record for record in self.records()}.values()
-            if (recorded := _environment(record))
+            if (recorded := _environment(record, environment.name(current)))
         ]
 
         def distance(row: tuple[Record | None, list[tuple[str, Any, Any]]]) -> tuple[int, int]:
@@ -82,26 +81,33 @@ class RecordStore:
         """Save the run files of several processes as the next record of their environment."""
         current = codec.decode(contents[0]["gnnbench"]["environment"], Environment)
         folder = self.root / environment.name(current) / machine
-        number = max((int(record.id) for record in self.records(folder.parent.name)), default=0) + 1
         _share_fingerprints(contents)
-        files = [folder / f"{number:04}_{name}_p{process}.json" for process in range(1, len(contents) + 1)]
-        try:
-            for process, (file, content) in enumerate(zip(files, contents, strict=True), 1):
-                part = RecordPart(process, len(contents), reason)
-                content["gnnbench"]["record"] = codec.encode(part)
-                save(file, json.dumps(content, allow_nan=False) + "\n")
-        except UsageError as error:
-            for file in files:
-                file.unlink(missing_ok=True)
-            raise UsageError(f"{error}; nothing was recorded") from None
+        with one_writer(self.root):
+            number = max((int(record.id) for record in self.records(folder.parent.name)), default=0) + 1
+            processes = range(1, len(contents) + 1)
+            files = [folder / f"{number:04}_{name}_p{process}.json" for process in processes]
+            try:
+                for process, file, content in zip(processes, files, contents, strict=True):
+                    part = RecordPart(process, len(contents), reason)
+                    content["gnnbench"]["record"] = codec.encode(part)
+                    save(file, json.dumps(content, allow_nan=False) + "\n")
+            except BaseException as error:
+                for file in files:
+                    file.unlink(missing_ok=True)
+                if isinstance(error, UsageError):
+                    raise UsageError(f"{error}; nothing was recorded") from None
+                raise
         return Record(folder.parent.name, f"{number:04}", tuple(files))
 
 
-def _environment(record: Record) -> Environment | None:
-    """Return the environment of a record. Returns None if its first file cannot be read."""
-    with suppress(UsageError):
+def _environment(record: Record, current: str) -> Environment | None:
+    """Return a record's environment. Returns None if its file cannot be read and is not for `current`."""
+    try:
         return run_file.read(record.files[0]).environment
-    return None
+    except UsageError:
+        if record.environment == current:
+            raise
+        return None
 
 
 def _share_fingerprints(contents: Sequence[dict[str, Any]]) -> None:

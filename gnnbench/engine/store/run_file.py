@@ -17,8 +17,6 @@ from . import suite
 from .parts import FORMAT_VERSION, BenchmarkPart, RunPart
 
 REMEDY = "save it again"
-_NO_COMMIT = "unknown"
-"""What pytest-benchmark writes if it finds no commit."""
 _FOREIGN = "not a run file of pytest-benchmark"
 _OF_PYTEST = "give a file that pytest --benchmark-json wrote"
 _MACHINE = ("system", "machine", "python_implementation", "cpu.brand_raw", "cpu.arch", "cpu.count")
@@ -134,7 +132,7 @@ def _run(path: Path, content: Mapping[str, Any], saved: Mapping[str, Any]) -> Ru
         benchmarks=benchmarks,
         environment=part.environment,
         machine={**{name: flat.get(name) for name in _MACHINE}, "python": python},
-        commit=None if commit in (None, _NO_COMMIT) else str(commit),
+        commit=None if commit in (None, "unknown") else str(commit),  # pytest-benchmark found no commit
         part=part,
         shard=Shard.parse(part.shard) if part.shard else None,
         sources=part.sources,
@@ -144,9 +142,10 @@ def _run(path: Path, content: Mapping[str, Any], saved: Mapping[str, Any]) -> Ru
 
 def entries(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the entries of a run file by fullname. If several have the same name, return the first."""
+    names = codec.decode([entry["fullname"] for entry in content["benchmarks"]], list[str])
     rows: dict[str, dict[str, Any]] = {}
-    for entry in content["benchmarks"]:
-        rows.setdefault(entry["fullname"], entry)
+    for name, entry in zip(names, content["benchmarks"], strict=True):
+        rows.setdefault(name, entry)
     return rows
 
 

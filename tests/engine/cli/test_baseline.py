@@ -189,6 +189,14 @@ def test_what_is_broken_is_named(store, capsys):
     )
 
 
+def test_the_newest_record_is_shown_whatever_its_number(store, capsys):
+    saved(store, "first")
+    saved(store, "second")
+    latest = [suite(seed, threads=8) | {"datetime": "2027-01-01T00:00:00"} for seed in range(2)]
+    store.save(latest, MACHINE, "third", "more threads")
+    assert "; more threads " in call(capsys, "show")[1]
+
+
 def test_a_suite_s_warning_filters_end_no_command(tmp_path):
     """In a fresh interpreter: pytest warns that the modules of its plugin are imported already."""
     (tmp_path / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")

@@ -38,11 +38,7 @@ def test_colours_of_a_console_are_kept(monkeypatch):
     def show(text):
         Console(force_terminal=True, color_system="standard").print(f"[red]{text}[/red]")
 
-    def rendered(text):
-        streams.write_rendered(f"\x1b[31m{text}\x1b[0m\n")
-
-    for write in (show, rendered):
-        assert printed("utf-8", "slower", monkeypatch, write) == b"\x1b[31mslower\x1b[0m\n"
+    assert printed("utf-8", "slower", monkeypatch, show) == b"\x1b[31mslower\x1b[0m\n"
 
 
 def test_below_a_live_display_too(monkeypatch):

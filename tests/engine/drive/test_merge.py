@@ -26,7 +26,14 @@ def part(number, of=3, **environment):
     return found
 
 
-def ab(number, of=3, *, base=SIDE, here=None, effect=0.03, **changes):
+def judged(number, **fields):
+    """Return a shard of two with verdicts."""
+    found = part(number, 2)
+    found["gnnbench"]["compared"] = {**ab(number, 2), **fields}
+    return found
+
+
+def ab(number, of=3, *, base=SIDE, here=ENVIRONMENT, effect=0.03, **changes):
     shard = Shard(number, of)
     thresholds = replace(WHOLE, effect=effect, family_level=shard.family_level(WHOLE.family_level))
     rows = [
@@ -34,7 +41,7 @@ def ab(number, of=3, *, base=SIDE, here=None, effect=0.03, **changes):
         for index, name in enumerate(NAMES)
         if shard.has(name)
     ]
-    here, found = here or ENVIRONMENT, Comparison(rows)
+    found = Comparison(rows)
     return codec.encode(Result("ab", base, SIDE, found, thresholds, here, 10.5, shard=str(shard), **changes))
 
 
@@ -119,6 +126,9 @@ def test_files_that_are_no_shards_are_joined_if_they_share_nothing(tmp_path):
             "differ in base: git:main (aaaaaaaa) and git:main (bbbbbbbb)",
         ),
         ((ab(1, 2), ab(2, 2, effect=0.05)), "differ in settings; merge shards"),
+        ((part(1, 2), judged(2, comparison=[])), "damaged at $.comparison: expected `object`"),
+        ((ab(1, 1, here=None),), "does not describe its environment"),
+        ((judged(1), judged(2, base={"text": "record 0002", "commits": ["b" * 40]})), "differ in base: git:"),
         ((plain(1), plain(2)), "does not describe its environment"),
         (({"benchmarks": [], "command": "compare"},), "neither a run file nor a result of gnnbench ab"),
     ],

@@ -101,6 +101,20 @@ def test_a_pipe_takes_what_is_written_and_stays_a_pipe(tmp_path):
     assert pipe.is_fifo()
 
 
+def test_a_link_stays_a_link_and_its_target_is_written(tmp_path):
+    """As root, a file in the place of /dev/stdout would break every later command."""
+    (tmp_path / "pages").mkdir()
+    link = tmp_path / "page.html"
+    link.symlink_to("pages/page.html")
+    save(link, "a page")
+    assert link.is_symlink()
+    assert (tmp_path / "pages" / "page.html").read_text() == "a page"
+    link.unlink()
+    link.symlink_to("nowhere/page.html")
+    with pytest.raises(UsageError, match="No such file"):
+        check_writable(link)
+
+
 def test_a_tilde_is_a_home(monkeypatch):
     monkeypatch.setenv("HOME", "/home/me")
     assert user_path("~/runs") == Path("/home/me/runs")

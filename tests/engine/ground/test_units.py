@@ -46,4 +46,5 @@ def test_an_interval_of_which_hardly_anything_is_known_is_short():
     assert interval(1, 1.0) == "1.00-1.00"
     assert interval(1.002, 1e9) == "1.002-over 100"
     assert interval(352.4, 388) == "352-388"
+    assert interval(120, 13_000) == "120-over 12,000"
     assert interval(None, None) == ""

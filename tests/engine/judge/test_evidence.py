@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnnbench.engine.ground import units
-from gnnbench.engine.judge.estimate import FEWEST_PAIRS, judge_estimate, sample
+from gnnbench.engine.judge.estimate import FEWEST_PAIRS, RatioEstimate, judge_estimate, sample
 from gnnbench.engine.judge.evidence import Evidence
+from gnnbench.engine.judge.outliers import Outliers
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.judge.visit import Visit
 from tests.engine.judge import mirrored
@@ -197,6 +198,9 @@ def test_three_pairs_say_how_much_slower_at_least_and_decide_nothing():
     assert 3 < found["b3"].low < 6 < found["b3"].high
     assert found["b4"].reason.startswith("at least 5.")
     assert found["b5"].low is None
+    near = RatioEstimate(math.log(1.04), 0.014, 30, 3, Outliers(), shrunk=False, agreeing=1.0)
+    reason = judge_estimate(near, Thresholds(0.03), 1).reason
+    assert reason.startswith("at least 1.001x slower"), "not 1.00x"
 
 
 def test_what_was_not_measured_or_too_seldom_is_incomparable_or_undecided():

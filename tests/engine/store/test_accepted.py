@@ -1,8 +1,10 @@
 from dataclasses import replace
+from threading import Thread
 
 import pytest
 
 from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.ground.files import one_writer
 from gnnbench.engine.judge.accepted import FILE, Entry
 from gnnbench.engine.store import accepted
 
@@ -33,6 +35,17 @@ def test_comments_and_other_entries_of_the_user_stay(tmp_path):
     assert file.read_text().startswith(before)
     assert [one.benchmark for one in accepted.read(file).entries] == [NAME, NAME.replace("_a[", "_b["), NAME]
     assert accepted.read(file).entries[2] == other
+
+
+def test_two_commands_at_once_lose_no_entry(tmp_path):
+    found = accepted.find(tmp_path)
+    writer = Thread(target=accepted.write, args=(found, [ENTRY]))
+    with one_writer(found.file.parent):
+        writer.start()
+        writer.join(0.3)  # it waits, as the folder is locked
+        found.file.write_text(TEXT.replace("test_a[", "test_b["))
+    writer.join()
+    assert [one.benchmark for one in accepted.read(found.file).entries] == [NAME.replace("_a[", "_b["), NAME]
 
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n"])

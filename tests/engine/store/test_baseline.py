@@ -1,9 +1,12 @@
 import json
+from threading import Thread
 
 import pytest
 
 from gnnbench.engine.drive import runs as runs_
 from gnnbench.engine.ground import environment
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.ground.files import one_writer
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.store import run_file
 from gnnbench.engine.store.baseline import RecordStore
@@ -70,3 +73,38 @@ def test_the_nearest_environment_is_the_one_with_the_fewest_differences(store):
     same = store.save(contents(), MACHINE, "same", "")
     store.save(contents(threads=4, wait_policy=""), MACHINE, "near", "")
     assert store.nearest(ENVIRONMENT) == (same, [])
+
+
+def test_a_damaged_record_is_named_if_it_is_of_this_environment(store):
+    same, other = (store.save(contents(threads=threads), MACHINE, "abc", "") for threads in (2, 4))
+    other.files[0].write_text("<<<<<<< HEAD")
+    assert store.nearest(ENVIRONMENT) == (same, [])
+    same.files[0].write_text("<<<<<<< HEAD")
+    with pytest.raises(UsageError, match=r"0001_abc_p1\.json: not valid JSON"):
+        store.nearest(ENVIRONMENT)
+
+
+def test_of_an_interrupted_record_nothing_is_left(store):
+    class Interrupting(dict):
+        def __getitem__(self, key):
+            if key == "gnnbench" and list(store.root.rglob("0001_*")):
+                raise KeyboardInterrupt
+            return super().__getitem__(key)
+
+    with pytest.raises(KeyboardInterrupt):
+        store.save([*contents(1), Interrupting(contents(2)[1])], MACHINE, "abc", "")
+    assert not list(store.root.rglob("*.json"))
+
+
+def test_two_records_at_once_have_two_numbers(store):
+    others = contents(2)
+    writer = Thread(target=store.save, args=(contents(2), MACHINE, "abc", ""))
+    with one_writer(store.root):
+        writer.start()
+        writer.join(0.3)  # it waits, as the folder is locked
+        folder = store.root / HERE / MACHINE
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, other in enumerate(others, 1):
+            (folder / f"0001_abc_p{number}.json").write_text(json.dumps(other))
+    writer.join()
+    assert [record.id for record in store.records()] == ["0001", "0002"]

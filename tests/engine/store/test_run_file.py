@@ -53,6 +53,7 @@ def test_files_of_pytest_benchmark_alone_are_read(tmp_path):
         ('{"context": {}, "benchmarks": [{"name": "BM_sum", "real_time": 1.2}]}', "it has no key `version`"),
         ('{"version": "1.0", "benchmarks": [{"runs": [{"values": [0.1]}]}]}', "missing key 'fullname'"),
         ('{"version": "1.0", "benchmarks": [1, null]}', "a field has the wrong type"),
+        ('{"version": "1.0", "benchmarks": [{"fullname": 1, "stats": {}}]}', "$[0]: expected `str`"),
         ('{"benchmarks": [{"fullname": "a", "stats": {"median": 1.0}}]}', "it has no key `version`"),
         ('{"version": 3, "benchmarks": []}', "it has no key `version`"),
     ],
