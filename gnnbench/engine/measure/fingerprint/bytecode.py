@@ -22,6 +22,8 @@ _JUMPS = frozenset(dis.hasjrel)
 _COMPILED = re.compile(r"\b__(compiled_fn|resume_at)_\w+")
 """Names that torch.compile generates; they contain numbers that depend on the process."""
 _IMPORT = dis.opmap["IMPORT_NAME"]
+_IMPORTERS = {"import_module", "__import__", "modules"}
+"""Names by which code imports modules that its strings name: `modules` is an attribute of `sys`."""
 _FAST = "((?:LOAD|STORE)_FAST(?:_BORROW)?)"
 _PAIRS = {
     number: (dis.opmap[pair[1]], dis.opmap[pair[2]])
@@ -35,10 +37,7 @@ _HAS_DOCSTRING = 0x4000000
 
 @cache
 def code_hash(code: CodeType, *, of_import: bool = False) -> str:
-    """Return the hash of a code object, including the code objects in it.
-
-    `of_import`: whether to hash only names and parameters of functions inside: an import does not run them.
-    """
+    """Return the hash of code; `of_import` leaves out bodies of functions, which an import does not run."""
     return digest.short(*_parts(code, of_import))
 
 
@@ -107,8 +106,12 @@ def imports(code: CodeType, package: str) -> frozenset[str]:
     """Return full names of modules that a function may import. Some of the names may not be modules."""
     names: set[str] = set()
     for inner in nested(code):
+        modules = set[str]()
+        if not _IMPORTERS.isdisjoint(inner.co_names):
+            modules |= {item.lstrip(".") for item in inner.co_consts if isinstance(item, str)}
         if _IMPORT in inner.co_code[::2]:
-            modules = {item.argval for item in dis.get_instructions(inner) if item.opcode == _IMPORT}
+            modules |= {item.argval for item in dis.get_instructions(inner) if item.opcode == _IMPORT}
+        if modules:
             names |= modules
             parent = package
             while parent:  # relative imports, and submodules
@@ -118,11 +121,7 @@ def imports(code: CodeType, package: str) -> frozenset[str]:
 
 
 def defaults(code: CodeType, scope: Mapping[str, Any]) -> str:
-    """Return a hash of a function's default values, given its code and the globals of its module.
-
-    A frame has no reference to its function, which is therefore looked up by name. Functions inside of other
-    functions are not found by name; `Values` finds their default values.
-    """
+    """Return a hash of a function's defaults. A frame has no reference to its function: look its name up."""
     return digest.combined({_defaults(function) for function in _functions_of(code, scope)})
 
 

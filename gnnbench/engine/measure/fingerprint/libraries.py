@@ -17,6 +17,7 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 
+from ...ground.cpu import cores
 from ...ground.files import cache_folder, write_whole
 from . import digest, machine_code
 
@@ -27,6 +28,7 @@ BUILDS = "builds"
 _MAPPED = Path("/proc/self/maps")
 PREFIXES = (
     *("OMP_", "MKL_", "KMP_", "GOMP_", "OPENBLAS_", "ATEN_", "TORCH", "PYTORCH_", "CUDA_", "TRITON_", "DGL"),
+    *("BLIS_", "GOTO_", "NUMEXPR_", "POLARS_", "RAYON_", "TBB_", "ARROW_", "JAX_", "XLA_"),
     *("LD_", "MALLOC_", "GLIBC_", "CUBLAS", "CUDNN_", "DNNL_", "ONEDNN_", "NPY_", "NUMBA_", "PYTHONMALLOC"),
     "GNNBENCH_SLOWDOWN",
 )
@@ -68,10 +70,7 @@ def libraries(packages: Iterable[str]) -> Mapping[str, str]:
 
 @cache
 def loaded(_modules: int) -> tuple[Path, ...]:
-    """Return the native libraries that this process has loaded.
-
-    The argument, the number of imported modules, is the key of the cache: an import may load libraries.
-    """
+    """Return the native libraries that this process has loaded; the number of modules is the cache's key."""
     paths = {line.split(maxsplit=5)[-1] for line in _MAPPED.read_text(encoding="utf-8").splitlines()}
     return tuple(map(Path, sorted(filter(NATIVE.search, paths))))
 
@@ -146,10 +145,7 @@ def _needed(file: Path) -> list[str]:
 
 
 def settings(variables: Iterable[str]) -> Mapping[str, str]:
-    """Return the settings that decide how fast code runs, and hashes of environment variables.
-
-    The variables are those in `variables`, and all with one of PREFIXES. Their values may be secret.
-    """
+    """Return the settings that decide how fast code runs, and hashes of environment variables."""
     names = {*variables, *(name for name in os.environ if name.startswith(PREFIXES))}
     values = {f"${name}": digest.short(digest.without_folders(os.environ.get(name, ""))) for name in names}
     callbacks = (getattr(item, "__qualname__", type(item).__qualname__) for item in gc.callbacks)
@@ -157,7 +153,11 @@ def settings(variables: Iterable[str]) -> Mapping[str, str]:
     context = decimal.getcontext()
     traps = sorted(trap.__name__ for trap, is_set in context.traps.items() if is_set)
     values["decimal"] = f"{context.prec} {context.rounding} {context.Emin} {context.Emax} {traps}"
-    values["interpreter"] = f"{sys.getrecursionlimit()} {sys.getswitchinterval()}"
+    depth = sys.get_coroutine_origin_tracking_depth()
+    values["interpreter"] = f"{sys.getrecursionlimit()} {sys.getswitchinterval()} {depth}"
+    values["cores"] = str(len(cores()))
+    if numpy := sys.modules.get("numpy"):
+        values["NumPy"] = f"{numpy.geterr()} {numpy.getbufsize()}"
     values["tracing"] = f"{tracemalloc.is_tracing()} {type(sys.gettrace()).__qualname__}"
     torch = sys.modules.get("torch")
     if torch:

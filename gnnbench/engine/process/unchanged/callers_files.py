@@ -70,10 +70,7 @@ class CallersFiles:
             self._other_python = self._other_python or " ".join(words[:2])
 
     def take(self) -> dict[str, Any]:
-        """Return the noted files, and the files that are imported, mapped or open now, as JSON.
-
-        `data` has only files that were noted since the last call of `take`.
-        """
+        """Return the files that were noted, in `data` since the last call, or are in use now, as JSON."""
         files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
         with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as lines:  # for libraries
             files |= {os.sep + line.rstrip("\n").partition(os.sep)[2] for line in lines if os.sep in line}
