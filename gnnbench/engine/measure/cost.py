@@ -79,11 +79,11 @@ class Cost:
         is_short = min(self.seconds or 0.0, head.seconds or 0.0) < SHORT_SECONDS
         limit = _SHORT_LIMIT if is_short else _LIMIT
         known = self.seconds is not None and head.seconds is not None
-        totals = (cost.waiting + known * (cost.seconds or 0.0) for cost in (self, head))
+        before, after = (cost.waiting + known * (cost.seconds or 0.0) for cost in (self, head))
         ratios = (
             _ratio(self.steps, head.steps, _STEPS_LIMIT, _STEPS_SLACK),
             _ratio(self.seconds, head.seconds, math.sqrt(limit) if is_strict else limit, 0.0),
-            _ratio(*totals, _WAITING_LIMIT, _WAITING_SLACK),
+            _ratio(before, after, _WAITING_LIMIT, _WAITING_SLACK),
         )
         return max(filter(None, ratios), key=lambda ratio: max(ratio, 1 / ratio), default=None)
 
@@ -183,8 +183,8 @@ def measure_cost(
         times, end = list[tuple[float | None, float]](), RealTime.seconds() + _MOST_SECONDS
         while len(times) < _FEWEST_BATCHES or (len(times) < _BATCHES and RealTime.seconds() < end):
             times.append(_call_seconds(next_call(), calls, device_clock))
-    seconds, waiting = zip(*times, strict=True)
-    return Cost(steps, min(filter(None, seconds), default=None), min(waiting)), codes
+    shortest = min((seconds for seconds, _ in times if seconds), default=None)
+    return Cost(steps, shortest, min(waiting for _, waiting in times)), codes
 
 
 def _shortest_seconds(call: Call, clock: Clock) -> float:
@@ -225,10 +225,7 @@ def _call_seconds(call: Call, calls: int, device_clock: Clock | None) -> tuple[f
 def _count_steps(
     call: Call, calls: int, watching: Callable[[], AbstractContextManager[None]]
 ) -> tuple[float | None, list[CodeType]]:
-    """Trace calls; return the average number of steps of a call, and the code of the functions that ran.
-
-    After _MOST_STEPS, the remaining calls are not traced. The call in which tracing stops is left out.
-    """
+    """Trace calls until _MOST_STEPS; return the average number of steps of a call, and the code that ran."""
     function, args, kwargs = call
     count = steps = 0
     with Tracer(_MOST_STEPS) as tracer:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ..ground.cpu import cores
+from ..judge.comparison import Agreement
 from ..judge.trial import Trial
 from ..judge.visit import Inspections, Kind, NotTimed, Size, Visit, lower_cost
 from ..measure.clock import alternate
@@ -48,10 +49,7 @@ class HeldBenchmark:
     def hold(
         self, do: Callable[["HeldBenchmark"], _Result | NotTimed], *, only_inspected: bool
     ) -> _Result | NotTimed:
-        """Call `do` while both sides hold the test, and return its result after the test has run to its end.
-
-        `only_inspected`: whether the test may end in its call of `benchmark` instead.
-        """
+        """Return `do`'s result while both sides hold the test, which may then end if `only_inspected`."""
         result: _Result | NotTimed = no_benchmark("")
         order = self._processes.order()
         random_seed, is_inspected = self._shared.rng.randrange(2**32), self._trial.inspections is not None
@@ -83,11 +81,7 @@ class HeldBenchmark:
         return counts
 
     def time(self, seconds: float, end: float) -> Visit | NotTimed:
-        """Time the benchmark in turns, or return that both sides run the same code.
-
-        There are as many turns as fit into `seconds`, but at least enough of them to estimate their noise,
-        unless these would end later than `end`.
-        """
+        """Time the benchmark in turns that fit into `seconds`, or return that it runs the same code."""
         if self.inspect().same_code and not self._shared.plan.time_all:
             return SAME_CODE
         if self._is_once:
@@ -125,6 +119,11 @@ class HeldBenchmark:
                 inspections = replace(inspections, results=outputs.agreement())
             self._trial.inspections = inspections
         return self._trial.inspections
+
+    def agreement(self) -> Agreement:
+        """Return how far the outputs of both sides agree, in processes that ran no other test before."""
+        self._ask_sides(SIDES, command="inspect")
+        return Outputs(self._processes, self._trial.name, self._ask_sides).agreement()
 
     def _with_costs(self, inspections: Inspections) -> Inspections:
         """Return inspections with the cost of a call on each side.
@@ -174,10 +173,7 @@ class HeldBenchmark:
     def _ask_sides(
         self, sides: Sequence[str], *, may_end: bool = False, **command: Any
     ) -> list[dict[str, Any]]:
-        """Send a command to sides and return their answers. Raises _EndedError if a test ends too early.
-
-        Two processes work at the same time; two sessions of one process work one after the other.
-        """
+        """Send a command to sides; return their answers, or raise _EndedError if a test ends too early."""
         answers: list[dict[str, Any]] = []
         groups = [[side] for side in sides] if self._processes.sessions else [sides]
         for group in groups:

@@ -239,6 +239,7 @@ def test_data_of_the_package_count_as_its_code(project):
     project.put("mylib/data", "2")
     assert project.affected() == {"test_total": "changed", "test_other": "same"}
     assert project.found["test_total"].work.changed.values == ("file mylib/data",)
+    assert project.found["test_total"].results.status == "differ"
 
 
 STARTS = """

@@ -138,11 +138,7 @@ def _container(value: Any) -> str | None:
 
 
 class Contents:
-    """Describes values, and remembers the tensors that a call made.
-
-    The content of floating-point tensors is left out, because it rarely decides which code runs, or how long.
-    Each input is hashed once.
-    """
+    """Describes values, without the floating-point numbers in tensors; remembers tensors that a call made."""
 
     most_bytes = 1 << 29
     """Larger tensors and arrays are not hashed."""

@@ -11,6 +11,7 @@ import tracemalloc
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
@@ -166,14 +167,27 @@ def settings(variables: Iterable[str]) -> Mapping[str, str]:
             "threads between operators": str(torch.get_num_interop_threads()),
             "default dtype": str(torch.get_default_dtype()),
             "default device": str(torch.get_default_device()),
-            "matmul precision": torch.get_float32_matmul_precision(),
             "deterministic": str(torch.are_deterministic_algorithms_enabled()),
             "anomaly detection": str(torch.is_anomaly_enabled()),
             "denormal numbers": str((torch.tensor(1e-320, dtype=torch.float64) * 1.0).item()),
             "gradients": f"{torch.is_grad_enabled()} {torch.is_inference_mode_enabled()}",
             "oneDNN": f"{torch.backends.mkldnn.is_available()} {torch.backends.mkldnn.enabled}",
             "cuDNN": f"{torch.backends.cudnn.enabled} {torch.backends.cudnn.benchmark} "
-            f"{torch.backends.cudnn.deterministic} {torch.backends.cudnn.allow_tf32}",
-            "TF32": str(torch.backends.cuda.matmul.allow_tf32),
+            f"{torch.backends.cudnn.deterministic}",
+            "autocast": " ".join(
+                f"{torch.is_autocast_enabled(kind)} {torch.get_autocast_dtype(kind)}"
+                for kind in ("cpu", "cuda")
+            ),
+            "attention": " ".join(
+                str(getattr(torch.backends.cuda, f"{kind}_sdp_enabled")())
+                for kind in ("flash", "mem_efficient", "math", "cudnn")
+            ),
+            "sparse checks": str(torch.sparse.check_sparse_tensor_invariants.is_enabled()),
         }
+        with suppress(RuntimeError):  # the code has set newer settings of precision
+            values["matmul precision"] = torch.get_float32_matmul_precision()
+            values["TF32"] = f"{torch.backends.cuda.matmul.allow_tf32} {torch.backends.cudnn.allow_tf32}"
+        for name in ("mkldnn.matmul", "mkldnn.conv", "mkldnn.rnn", "cuda.matmul", "cudnn.conv", "cudnn.rnn"):
+            with suppress(AttributeError):  # torch 2.8 and older
+                values[f"{name} precision"] = attrgetter(f"{name}.fp32_precision")(torch.backends)
     return dict(sorted(values.items()))

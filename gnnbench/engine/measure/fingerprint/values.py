@@ -52,6 +52,7 @@ numbers that depend on the process. Compiled code and the parts of nested tensor
 _GUARD = "___make_guard_fn."
 """Prefix of the names of functions in which torch.compile checks sizes. Globals of these functions are left
 out, because their global `G` has names with addresses and random numbers."""
+_SCRIPTED = ("ScriptFunction", "RecursiveScriptModule")
 _OPERATORS = "torch._ops"
 """A module with objects that are made when an operator is first used. Operators are recorded instead."""
 _FIXED = sys.stdlib_module_names | {"numpy"}
@@ -111,11 +112,7 @@ class Values:
         return len(self._visited) >= _MOST
 
     def add_globals(self, code: CodeType, scope: Mapping[str, Any], *, cached: bool = False) -> None:
-        """Add the globals that a function names, and the globals of modules that it names.
-
-        `cached`: whether the function has a cached result. If so, functions of its package that it names are
-        added to `self.cached`, because they may have computed the result.
-        """
+        """Add the globals that a function names; functions among them may have filled its cache."""
         if code.co_qualname.startswith(_GUARD):
             return
         names = [name for name in _names(code) if name not in _STANDARD_ATTRIBUTES]
@@ -241,6 +238,8 @@ def _elements(value: Any) -> Iterator[tuple[str, Any]]:
             value = read(value)
     elif type(value).__module__ == "numpy" and hasattr(value, "tolist"):  # an array of objects
         value = [value.shape, value.tolist()]
+    elif type(value).__name__ in _SCRIPTED:
+        value = [value.code]
     elif not isinstance(value, (dict, *_SEQUENCES)):
         value = digest.pickled_parts(value) or value
     if isinstance(value, dict | MappingProxyType):

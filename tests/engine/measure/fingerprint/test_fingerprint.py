@@ -102,6 +102,7 @@ PAIRS = {
     "an array of objects": "import numpy as np\nclass A:\n    pass\na = A()\na.n = {}\nO = np.array([a, a], dtype=object)\ndef run():\n    return O[1].n\n",
     "a name in a tuple of tuples": "class A:\n    n = {}\na = A()\ndef run():\n    return [getattr(a, *pair) for pair in (('n', 1), ('m', 2))]\n",
     "a name with a dot": "import operator\nclass A:\n    n = {}\nclass B:\n    a = A()\nb = B()\ndef run():\n    return operator.attrgetter('a.n')(b)\n",
+    "what torch.jit.script compiled": "import torch\n@torch.jit.script\ndef f(x):\n    return x + ({})\nrun = lambda: f(torch.ones(1))\n",
     "generated code whose file is gone": (
         "import importlib.util, pathlib, tempfile\ndef render():\n    path = pathlib.Path(tempfile.mkstemp(suffix='.py')[1])\n"
         "    path.write_text('def made():\\n    return {}\\n')\n    spec = importlib.util.spec_from_file_location('of_' + path.stem, path)\n"
@@ -258,6 +259,9 @@ def set_callbacks(callbacks):
         (torch.set_flush_denormal, True, False),
         (torch.autograd.set_detect_anomaly, True, False),
         (torch.backends.mkldnn.set_flags, False, True),
+        (torch.backends.cuda.enable_flash_sdp, False, True),
+        (lambda is_on: torch.set_autocast_enabled("cpu", is_on), True, False),
+        (lambda kind: setattr(torch.backends.mkldnn.matmul, "fp32_precision", kind), "bf16", "none"),
         (gc.set_threshold, 10, gc.get_threshold()[0]),
         (set_callbacks, [len], []),
         (sys.setswitchinterval, 0.1, sys.getswitchinterval()),
