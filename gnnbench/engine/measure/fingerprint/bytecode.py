@@ -5,6 +5,8 @@ instructions that do nothing, and inline caches. They include the names of param
 these names. A renamed function has the same hash, but another name in the fingerprint's list of functions.
 """
 
+import __future__
+
 import dis
 import inspect
 import re
@@ -31,8 +33,8 @@ _PAIRS = {
     if (pair := re.fullmatch(f"{_FAST}_{_FAST}", name))
 }
 """By the opcode of a superinstruction (since Python 3.13), the opcodes of the two instructions in it."""
-_HAS_DOCSTRING = 0x4000000
-"""The flag with which Python 3.14 marks a function that has a docstring."""
+_IDLE_FLAGS = 0x4000000 | __future__.annotations.compiler_flag
+"""Flags that do not change what code does; Python 3.14 marks functions with docstrings with the first."""
 
 
 @cache
@@ -67,7 +69,7 @@ def _parts(code: CodeType, of_import: bool) -> Iterator[str]:
 def _signature(code: CodeType) -> tuple[str, str]:
     """Return two texts: the numbers of parameters with the flags, and the names of the parameters."""
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    counts = f"{code.co_argcount} {code.co_posonlyargcount} {code.co_flags & ~_HAS_DOCSTRING}"
+    counts = f"{code.co_argcount} {code.co_posonlyargcount} {code.co_flags & ~_IDLE_FLAGS}"
     return counts, " ".join(parameters)
 
 

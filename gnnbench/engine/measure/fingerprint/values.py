@@ -75,8 +75,9 @@ _DESCRIPTORS = (MethodDescriptorType, GetSetDescriptorType, ClassMethodDescripto
 _STANDARD_ATTRIBUTES = {
     *(name for thing in (ModuleType, FunctionType, type) for name in dir(thing)),
     *("__builtins__", "__cached__", "__file__", "__path__", "__slots__", "__weakref__", "__wrapped__"),
+    *("_handle", "_fd_to_key"),
 }
-"""Attributes of modules, functions and classes that Python itself sets."""
+"""Attributes that Python itself sets, and those of pipes and event loops with the numbers of open files."""
 
 
 def module_of(code: CodeType, scope: Mapping[str, Any]) -> str:

@@ -187,10 +187,11 @@ def with_other_docstrings(text):
         ),
         lambda text: re.sub(r"^( +)", r"\1\1", text, flags=re.MULTILINE),
         lambda text: text.replace("result", "other"),
+        lambda text: f"from __future__ import annotations{text}",
         lambda text: text.replace("import functools\nimport math", "import math, functools, json as unused"),
         lambda text: text + "class Unused:\n    factor = 3\ndef unused(by=3):\n    return by\nUNUSED = 5\n",
     ],
-    ids=["docstrings", "formatting", "comments and lines", "indentation", "locals", "imports", "unused"],
+    ids=["docstrings", "formatting", "lines", "indentation", "locals", "future", "imports", "unused"],
 )
 def test_what_does_not_run_is_not_seen(change, taken):
     assert change(MADE) != MADE
@@ -443,6 +444,19 @@ def test_what_a_module_does_for_a_missing_attribute_is_seen(taken):
     assert found[0].same_code(found[1])
     assert not found[0].same_code(found[2])
     assert found[0].functions.keys() == {"made:run", "other:__getattr__"}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import asyncio\nasync def go():\n    return 1\nL = asyncio.new_event_loop()\ndef run():\n    return L.run_until_complete(go())\n",
+        "import multiprocessing\nA, B = multiprocessing.Pipe()\ndef run():\n    A.send(1)\n    return B.recv()\n",
+    ],
+)
+def test_the_numbers_of_open_files_do_not_matter(source, taken, tmp_path):
+    before = taken(source)
+    with (tmp_path / "file").open("w"):
+        assert taken(source).same_code(before)
 
 
 def test_what_measures_is_not_recorded_and_an_operation_of_the_suite_is(taken):
