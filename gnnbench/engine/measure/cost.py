@@ -77,13 +77,14 @@ class Cost:
         `is_strict`: whether CPU times count as alike only up to the square root of the usual ratio.
         """
         is_short = min(self.seconds or 0.0, head.seconds or 0.0) < SHORT_SECONDS
-        limit = _SHORT_LIMIT if is_short else _LIMIT
+        limits = (_SHORT_LIMIT if is_short else _LIMIT), _WAITING_LIMIT
+        limit, waiting_limit = map(math.sqrt, limits) if is_strict else limits
         known = self.seconds is not None and head.seconds is not None
         before, after = (cost.waiting + known * (cost.seconds or 0.0) for cost in (self, head))
         ratios = (
             _ratio(self.steps, head.steps, _STEPS_LIMIT, _STEPS_SLACK),
-            _ratio(self.seconds, head.seconds, math.sqrt(limit) if is_strict else limit, 0.0),
-            _ratio(before, after, _WAITING_LIMIT, _WAITING_SLACK),
+            _ratio(self.seconds, head.seconds, limit, 0.0),
+            _ratio(before, after, waiting_limit, _WAITING_SLACK),
         )
         return max(filter(None, ratios), key=lambda ratio: max(ratio, 1 / ratio), default=None)
 

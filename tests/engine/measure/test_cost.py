@@ -161,6 +161,9 @@ def test_a_first_measurement_has_a_lower_limit():
     base, head = Cost(1000, 1e-3), Cost(1050, 1.3e-3)
     assert base.change(head, is_strict=True) == pytest.approx(1.3)
     assert base.change(head) is None
+    base, head = Cost(1, 1e-3, 1e-3), Cost(1, 1e-3, 2.4e-3)
+    assert base.change(head, is_strict=True) == pytest.approx(1.6, rel=0.05)
+    assert base.change(head) is None
 
 
 def test_the_lower_of_two_measurements_has_the_lower_of_each_number():
