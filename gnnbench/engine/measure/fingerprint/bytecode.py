@@ -21,7 +21,7 @@ from . import digest
 _IDLE = {dis.opmap.get("CACHE", 0), dis.opmap["NOP"], dis.EXTENDED_ARG}
 _CONSTANTS = frozenset(dis.hasconst)
 _JUMPS = frozenset(dis.hasjrel)
-_COMPILED = re.compile(r"\b__(compiled_fn|resume_at)_\w+")
+COMPILED = re.compile(r"\b__(compiled_fn|resume_at)_\w+")
 """Names that torch.compile generates; they contain numbers that depend on the process."""
 _IMPORT = dis.opmap["IMPORT_NAME"]
 _IMPORTERS = {"import_module", "__import__", "modules"}
@@ -46,7 +46,7 @@ def code_hash(code: CodeType, *, of_import: bool = False) -> str:
 def _parts(code: CodeType, of_import: bool) -> Iterator[str]:
     """Yield a text for each part of a code object that is hashed."""
     yield from _signature(code)
-    yield _COMPILED.sub(r"__\1", " ".join(code.co_names))
+    yield COMPILED.sub(r"__\1", " ".join(code.co_names))
     bytecode = dis.Bytecode(code)
     parts = [(item, *part) for item in bytecode if item.opcode not in _IDLE for part in _divide(item)]
     offsets = [item.offset for item, *_ in parts]

@@ -34,7 +34,7 @@ from types import (
 from typing import Any
 
 from . import digest
-from .bytecode import imports, nested
+from .bytecode import COMPILED, imports, nested
 from .digest import Contents
 
 _DEEPEST = 32
@@ -136,7 +136,7 @@ class Values:
                     self._add_module(item.__name__, vars(item), names, depth + 1)
             elif (id(scope), name) not in self._globals:
                 self._globals.add((id(scope), name))
-                self.add(f"{module}.{name}", item)
+                self.add(f"{module}.{COMPILED.sub('__', name)}", item)
 
     def add(self, place: str, value: Any, depth: int = 0, path: str = "") -> None:
         """Add a value and its parts; `path`, how it was reached, tells objects that share a place apart."""

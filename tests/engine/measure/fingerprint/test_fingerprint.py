@@ -412,6 +412,11 @@ def test_what_the_compiler_s_wrappers_call_does_not_count():
     assert names(extra=True) == names(extra=False)
 
 
+def test_names_of_compiled_functions_do_not_count(taken):
+    source = "__compiled_fn_3_{0} = [len, sorted]\ndef run():\n    return __compiled_fn_3_{0}[0](())\n"
+    assert taken(source.format("1f_2a")).same_code(taken(source.format("3b_4c")))
+
+
 def test_the_globals_of_the_compiler_s_guards_do_not_count():
     """Among them are names with random numbers."""
 
