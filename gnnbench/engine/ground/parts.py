@@ -322,7 +322,7 @@ def tensors(value: Any) -> Iterator[Any]:
 
 def tensors_of_any_layout(value: Any) -> Iterator[Any]:
     """Yield the tensors in a value of a known type. Sparse and nested tensors are not taken apart."""
-    kind = kind_of(value)
+    kind = kind_of(value) if "torch" in sys.modules else None
     if kind is TENSOR:
         yield value
     elif kind is not None:

@@ -56,10 +56,7 @@ def cpu_threads(number: int | None) -> Iterator[None]:
 
 
 def seed(number: int) -> None:
-    """Seed the random number generators of Python, NumPy and, if imported, torch; `number` is below 2**32.
-
-    If torch is imported later, it starts with the same seed in each process.
-    """
+    """Seed the generators of Python, NumPy and, if imported, torch, which starts alike in each process."""
     import numpy as np
 
     random.seed(number)
@@ -75,10 +72,7 @@ class TooLongError(BaseException):
 
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """Raise TooLongError in the context after some seconds, as soon as C code returns to Python.
-
-    There is no limit if `seconds` is None, outside the main thread, or if other code uses ITIMER_REAL.
-    """
+    """Raise TooLongError in the context after some seconds, in the main thread and if no timer runs."""
     if (
         seconds is None
         or threading.current_thread() is not threading.main_thread()

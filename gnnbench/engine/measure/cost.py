@@ -14,7 +14,7 @@ from itertools import repeat
 from types import CodeType, FrameType
 from typing import Any, Self
 
-from ..ground.cpu import RealTime
+from ..ground.cpu import CpuUse, RealTime
 from .clock import Call, Clock, HostClock
 from .conditions import collector_paused
 from .fingerprint.recording import PASSED_OVER, identity
@@ -22,8 +22,9 @@ from .fingerprint.recording import PASSED_OVER, identity
 _BATCH_SECONDS = 0.02
 _FAST_SECONDS = 1e-3
 """A batch of faster calls has at least FEWEST_CALLS."""
+_RARE = 64
 FEWEST_CALLS = 130
-"""A batch of this size includes work that is done in every 64th call, at least twice."""
+"""A batch of this size includes work that is done in every _RARE-th call, at least twice."""
 _TRIES = 3
 _LEAST_SECONDS = 1e-7
 """Shorter times of a call are rounded up to this one."""
@@ -41,6 +42,8 @@ _SHORT_LIMIT, _LIMIT = 1.6, 1.5
 """CPU times count as alike up to this ratio: first for calls below SHORT_SECONDS, then for longer calls."""
 _STEPS_LIMIT, _STEPS_SLACK = 1.05, 2.0
 """Numbers of steps count as alike up to this ratio plus this number of steps per call."""
+_WAITING_LIMIT, _WAITING_SLACK = 2.0, 2e-4
+"""Times of calls that wait count as alike up to this ratio plus these seconds, which a switch may take."""
 
 _NOT_COUNTED = (*PASSED_OVER, "pathlib", "genericpath")
 """Steps of functions of these modules are not counted; see PASSED_OVER."""
@@ -57,11 +60,14 @@ class Cost:
     seconds: float | None = None
     """CPU time of the calling thread, or the GPU's own time: the lowest of a few batches. None if other
     threads worked too."""
+    waiting: float = 0.0
+    """Seconds in which a call waits, such as for threads, processes or files: the lowest of a few batches."""
 
     def lower(self, other: "Cost") -> "Cost":
-        """Return the smaller number of steps and the shorter time of two measurements of the same call."""
+        """Return the smaller number of steps and the shorter times of two measurements of the same call."""
         steps = None if self.steps is None or other.steps is None else min(self.steps, other.steps)
-        return Cost(steps, min(filter(None, (self.seconds, other.seconds)), default=None))
+        seconds = min(filter(None, (self.seconds, other.seconds)), default=None)
+        return Cost(steps, seconds, min(self.waiting, other.waiting))
 
     def change(self, head: "Cost", *, is_strict: bool = False) -> float | None:
         """Return the head's cost divided by this cost, the base's. Returns None if the costs are alike.
@@ -71,10 +77,14 @@ class Cost:
         `is_strict`: whether CPU times count as alike only up to the square root of the usual ratio.
         """
         is_short = min(self.seconds or 0.0, head.seconds or 0.0) < SHORT_SECONDS
-        limit = _SHORT_LIMIT if is_short else _LIMIT
+        limits = (_SHORT_LIMIT if is_short else _LIMIT), _WAITING_LIMIT
+        limit, waiting_limit = map(math.sqrt, limits) if is_strict else limits
+        known = self.seconds is not None and head.seconds is not None
+        before, after = (cost.waiting + known * (cost.seconds or 0.0) for cost in (self, head))
         ratios = (
             _ratio(self.steps, head.steps, _STEPS_LIMIT, _STEPS_SLACK),
-            _ratio(self.seconds, head.seconds, math.sqrt(limit) if is_strict else limit, 0.0),
+            _ratio(self.seconds, head.seconds, limit, 0.0),
+            _ratio(before, after, waiting_limit, _WAITING_SLACK),
         )
         return max(filter(None, ratios), key=lambda ratio: max(ratio, 1 / ratio), default=None)
 
@@ -171,12 +181,11 @@ def measure_cost(
         if seconds < _FAST_SECONDS:
             calls = max(calls, FEWEST_CALLS)
         steps, codes = _count_steps(next_call(), min(calls, FEWEST_CALLS), watching)
-        times, end = list[float | None](), RealTime.seconds() + _MOST_SECONDS
-        while len(times) < _FEWEST_BATCHES or (
-            any(times) and len(times) < _BATCHES and RealTime.seconds() < end
-        ):
+        times, end = list[tuple[float | None, float]](), RealTime.seconds() + _MOST_SECONDS
+        while len(times) < _FEWEST_BATCHES or (len(times) < _BATCHES and RealTime.seconds() < end):
             times.append(_call_seconds(next_call(), calls, device_clock))
-    return Cost(steps, min(filter(None, times), default=None)), codes
+    shortest = min((seconds for seconds, _ in times if seconds), default=None)
+    return Cost(steps, shortest, min(waiting for _, waiting in times)), codes
 
 
 def _shortest_seconds(call: Call, clock: Clock) -> float:
@@ -190,34 +199,34 @@ def _shortest_seconds(call: Call, clock: Clock) -> float:
     return shortest
 
 
-def _call_seconds(call: Call, calls: int, device_clock: Clock | None) -> float | None:
-    """Return the average CPU or GPU time of a call in a batch. Returns None if it is unknown."""
+def _call_seconds(call: Call, calls: int, device_clock: Clock | None) -> tuple[float | None, float]:
+    """Return the average CPU or GPU time of a call in a batch (None if unknown), and how long it waits."""
     if calls > 1:
         call()  # because the first call on new copies is slower
     if device_clock:
         seconds = device_clock.block(call, 1, calls).device_seconds
-        return None if seconds is None else seconds / calls
+        return None if seconds is None else seconds / calls, 0.0
     function, args, kwargs = call
-    count, end = 0, RealTime.seconds() + _MOST_SECONDS
-    process_start, thread_start = RealTime.process_nanoseconds(), RealTime.thread_nanoseconds()
-    while count < calls and (not count or RealTime.seconds() < end):
+    count, start, before = 0, RealTime.seconds(), CpuUse.now()
+    while count < calls and (not count or RealTime.seconds() < start + _MOST_SECONDS):
         for _ in repeat(None, min(calls, FEWEST_CALLS)):
             function(*args, **kwargs)
         count += min(calls, FEWEST_CALLS)
-    thread = RealTime.thread_nanoseconds() - thread_start
-    other_threads = RealTime.process_nanoseconds() - process_start - thread
+    process, thread, waits = (
+        at_end - at_start for at_start, at_end in zip(before, CpuUse.now(), strict=True)
+    )
+    # A thread that other programs interrupt does not wait.
+    waiting = RealTime.seconds() - start - thread / 1e9 if waits >= count / _RARE else 0.0
+    other_threads = process - thread
     if other_threads > _OTHER_THREADS * thread and os.environ.get("OMP_WAIT_POLICY", "").upper() != "PASSIVE":
-        return None
-    return thread / count / 1e9
+        return None, waiting / count
+    return thread / count / 1e9, waiting / count
 
 
 def _count_steps(
     call: Call, calls: int, watching: Callable[[], AbstractContextManager[None]]
 ) -> tuple[float | None, list[CodeType]]:
-    """Trace calls; return the average number of steps of a call, and the code of the functions that ran.
-
-    After _MOST_STEPS, the remaining calls are not traced. The call in which tracing stops is left out.
-    """
+    """Trace calls until _MOST_STEPS; return the average number of steps of a call, and the code that ran."""
     function, args, kwargs = call
     count = steps = 0
     with Tracer(_MOST_STEPS) as tracer:

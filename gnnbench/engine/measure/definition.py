@@ -73,10 +73,7 @@ def _is_in(file: Path, folders: Collection[Path]) -> bool:
 
 @functools.cache
 def _parse(file: str) -> tuple[Mapping[tuple[str, int], list[ast.AST]], Mapping[str, list[ast.AST]]]:
-    """Return the functions of a file by name and first line, and its statements by the names that they set.
-
-    Lambdas on one line share an entry. The result is cached, because Python, too, reads a file only once.
-    """
+    """Return a file's functions by name and first line, and its statements by the names that they set."""
     functions: dict[tuple[str, int], list[ast.AST]] = {}
     names: dict[str, list[ast.AST]] = {}
     try:

@@ -88,7 +88,9 @@ def own_packages(trees: Trees, other: Trees, root: str) -> Collection[str]:
             modules[package].append(module)
     packages = trees.loaded.keys() & modules.keys()
     for name, parts in modules.items():
-        if any(_is_below(part, root) for part in parts) or _is_elsewhere(name, parts, other):
+        files = [file for part in parts if (file := _file(part))]
+        is_below = any(below(file, root) is not None and "site-packages" not in file for file in files)
+        if is_below or _is_elsewhere(name, files, other):
             packages.add(name)
     users = packages
     while users:
@@ -105,15 +107,8 @@ def _file(module: ModuleType) -> str:
     return getattr(module, "__file__", None) or ""
 
 
-def _is_below(module: ModuleType, root: str) -> bool:
-    """Whether a module lies in the folder `root`, but not in a `site-packages` folder."""
-    file = _file(module)
-    return below(file, root) is not None and "site-packages" not in file
-
-
-def _is_elsewhere(name: str, parts: Collection[ModuleType], trees: Trees) -> bool:
-    """Whether `trees` has another file for a package, or for one of the package's loaded modules `parts`."""
-    files = [file for part in parts if (file := _file(part))]
+def _is_elsewhere(name: str, files: Collection[str], trees: Trees) -> bool:
+    """Whether `trees` has another file for a package, or for one of the `files` of its loaded modules."""
     spec = trees.find_spec(name)
     return (spec is not None and spec.origin not in files) or any(
         trees.side_path(file) not in (None, file) for file in files

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ..ground.cpu import cores
+from ..judge.comparison import Agreement
 from ..judge.trial import Trial
 from ..judge.visit import Inspections, Kind, NotTimed, Size, Visit, lower_cost
 from ..measure.clock import alternate
@@ -48,10 +49,7 @@ class HeldBenchmark:
     def hold(
         self, do: Callable[["HeldBenchmark"], _Result | NotTimed], *, only_inspected: bool
     ) -> _Result | NotTimed:
-        """Call `do` while both sides hold the test, and return its result after the test has run to its end.
-
-        `only_inspected`: whether the test may end in its call of `benchmark` instead.
-        """
+        """Return `do`'s result while both sides hold the test, which may then end if `only_inspected`."""
         result: _Result | NotTimed = no_benchmark("")
         order = self._processes.order()
         random_seed, is_inspected = self._shared.rng.randrange(2**32), self._trial.inspections is not None
@@ -83,11 +81,7 @@ class HeldBenchmark:
         return counts
 
     def time(self, seconds: float, end: float) -> Visit | NotTimed:
-        """Time the benchmark in turns, or return that both sides run the same code.
-
-        There are as many turns as fit into `seconds`, but at least enough of them to estimate their noise,
-        unless these would end later than `end`.
-        """
+        """Time the benchmark in turns that fit into `seconds`, or return that it runs the same code."""
         if self.inspect().same_code and not self._shared.plan.time_all:
             return SAME_CODE
         if self._is_once:
@@ -126,12 +120,13 @@ class HeldBenchmark:
             self._trial.inspections = inspections
         return self._trial.inspections
 
-    def _with_costs(self, inspections: Inspections) -> Inspections:
-        """Return inspections with the cost of a call on each side.
+    def agreement(self) -> Agreement:
+        """Return how far the outputs of both sides agree, in processes that ran no other test before."""
+        self._ask_sides(SIDES, command="inspect")
+        return Outputs(self._processes, self._trial.name, self._ask_sides).agreement()
 
-        CPU times depend on the core and on other programs. So both sides measure again while their costs
-        differ. The result is a difference only if the sides differ in the last and in the lowest costs.
-        """
+    def _with_costs(self, inspections: Inspections) -> Inspections:
+        """Return inspections with costs, measured again while the sides differ in last and lowest costs."""
         lowest: list[dict[str, Any]] = []
         for number in range(_MOST_COSTS):
             costs = self._costs(number)
@@ -140,7 +135,10 @@ class HeldBenchmark:
             checked = inspections.with_costs(costs, is_strict=is_strict)
             if checked.work.cost:
                 checked = inspections.with_costs(lowest, is_strict=is_strict)
-            if not checked.work.cost:
+            waits = any(answer["cost"] and answer["cost"]["waiting"] for answer in costs)
+            if not checked.work.cost and (
+                number or not waits
+            ):  # at first, both sides wait for the same cores
                 break
         return checked
 
@@ -174,10 +172,7 @@ class HeldBenchmark:
     def _ask_sides(
         self, sides: Sequence[str], *, may_end: bool = False, **command: Any
     ) -> list[dict[str, Any]]:
-        """Send a command to sides and return their answers. Raises _EndedError if a test ends too early.
-
-        Two processes work at the same time; two sessions of one process work one after the other.
-        """
+        """Send a command to sides; return their answers, or raise _EndedError if a test ends too early."""
         answers: list[dict[str, Any]] = []
         groups = [[side] for side in sides] if self._processes.sessions else [sides]
         for group in groups:

@@ -1,9 +1,11 @@
 import sys
+import time
 from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
 
+from gnnbench.engine.ground import cpu
 from gnnbench.engine.measure import cost
 from gnnbench.engine.measure.clock import Block, Call
 from gnnbench.engine.measure.cost import FEWEST_CALLS, Cost, measure_cost
@@ -112,10 +114,18 @@ def test_where_other_threads_work_cpu_time_counts_if_none_waits_in_a_loop(monkey
         process_nanoseconds=lambda: now["process"],
     )
     monkeypatch.setattr(cost, "RealTime", clock)
+    monkeypatch.setattr(cpu, "RealTime", clock)
     monkeypatch.setenv("OMP_WAIT_POLICY", policy)
     found, _ = of(tick)
     assert found.seconds == (1e-3 if known else None)
     assert found.steps == 2
+
+
+def test_what_other_processes_or_a_timer_make_a_call_wait_for_is_part_of_its_cost():
+    short, long = (of(time.sleep, seconds)[0] for seconds in (1e-4, 5e-3))
+    assert short.change(long) > 2
+    assert long.change(short) < 0.5
+    assert of(loop, 1000)[0].waiting == 0
 
 
 def test_calls_on_a_gpu_are_timed_by_its_clock():
@@ -137,6 +147,10 @@ def test_calls_on_a_gpu_are_timed_by_its_clock():
         (Cost(1, None), Cost(3, None), None),
         (Cost(0, None), Cost(30, None), 16.0),
         (Cost(1, None), Cost(None, 1.0), None),
+        (Cost(1, 1e-3, 1e-3), Cost(1, 1e-3, 3.1e-3), None),
+        (Cost(1, 1e-3, 1e-3), Cost(1, 1e-3, 9e-3), 4.6),
+        (Cost(1, 1e-3), Cost(1, 1e-3, 9e-3), 8.5),
+        (Cost(1, None, 2e-5), Cost(1, None, 2e-4), None),
     ],
 )
 def test_costs_differ_beyond_their_limits(base, head, change):
@@ -147,9 +161,12 @@ def test_a_first_measurement_has_a_lower_limit():
     base, head = Cost(1000, 1e-3), Cost(1050, 1.3e-3)
     assert base.change(head, is_strict=True) == pytest.approx(1.3)
     assert base.change(head) is None
+    base, head = Cost(1, 1e-3, 1e-3), Cost(1, 1e-3, 2.4e-3)
+    assert base.change(head, is_strict=True) == pytest.approx(1.6, rel=0.05)
+    assert base.change(head) is None
 
 
 def test_the_lower_of_two_measurements_has_the_lower_of_each_number():
-    one, other = Cost(3, 1e-3), Cost(2, None)
-    assert one.lower(other) == other.lower(one) == Cost(2, 1e-3)
+    one, other = Cost(3, 1e-3, 0.2), Cost(2, None, 0.1)
+    assert one.lower(other) == other.lower(one) == Cost(2, 1e-3, 0.1)
     assert one.lower(Cost(None, 2e-3)) == Cost(None, 1e-3)

@@ -59,8 +59,8 @@ def inspected(**functions: str) -> dict[str, Any]:
     return {"answer": "inspected", "counts": {}, "memory": None, "fingerprint": found, "unseen": unseen}
 
 
-def costing(steps: float, seconds: float | None = 1e-3) -> dict[str, Any]:
-    return {"answer": "cost", "cost": {"steps": steps, "seconds": seconds}}
+def costing(steps: float, seconds: float | None = 1e-3, waiting: float = 0.0) -> dict[str, Any]:
+    return {"answer": "cost", "cost": {"steps": steps, "seconds": seconds, "waiting": waiting}}
 
 
 def block(ms: float) -> dict[str, Any]:

@@ -239,6 +239,7 @@ def test_data_of_the_package_count_as_its_code(project):
     project.put("mylib/data", "2")
     assert project.affected() == {"test_total": "changed", "test_other": "same"}
     assert project.found["test_total"].work.changed.values == ("file mylib/data",)
+    assert project.found["test_total"].results.status == "differ"
 
 
 STARTS = """
@@ -280,16 +281,25 @@ def test_processes_import_their_sides_packages(project, tmp_path, monkeypatch):
 
 
 ALONE = f"[sys.executable, '-I', {CODE}]"
+PROBE = "import sys\nif not sys:\n    import torch\nfrom ctypes import cdll\ncdll.LoadLibrary('libc.so.6')\n"
+"""As torch.compile finds out which instructions the CPU has."""
 
 
-@pytest.mark.parametrize("words", [ALONE, pytest.param(ALONE.replace("-I", "-E"), marks=nightly)])
-def test_processes_without_their_sides_packages_are_incomparable(words, project):
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (ALONE, "the benchmark starts a Python that does not import this side's code"),
+        pytest.param(ALONE.replace("-I", "-E"), "starts a Python", marks=nightly),
+        (f"[sys.executable, '-I', '-c', {PROBE!r}]", "the call starts a process"),
+    ],
+)
+def test_processes_without_their_sides_packages_are_incomparable(words, why, project):
     project.put("bench/test_suite.py", STARTS.format(words).replace("check=True", "check=False"))
     project.package(".")
     commit_all(project.top, "first")
     project.package(".", SLOW)
     assert project.affected() == {"test_total": "unknown"}
-    assert "the benchmark starts a Python that does not import this side's code" in project.why("test_total")
+    assert why in project.why("test_total")
 
 
 def generated(project):

@@ -5,6 +5,8 @@ instructions that do nothing, and inline caches. They include the names of param
 these names. A renamed function has the same hash, but another name in the fingerprint's list of functions.
 """
 
+import __future__
+
 import dis
 import inspect
 import re
@@ -19,9 +21,11 @@ from . import digest
 _IDLE = {dis.opmap.get("CACHE", 0), dis.opmap["NOP"], dis.EXTENDED_ARG}
 _CONSTANTS = frozenset(dis.hasconst)
 _JUMPS = frozenset(dis.hasjrel)
-_COMPILED = re.compile(r"\b__(compiled_fn|resume_at)_\w+")
+COMPILED = re.compile(r"\b__(compiled_fn|resume_at)_\w+")
 """Names that torch.compile generates; they contain numbers that depend on the process."""
 _IMPORT = dis.opmap["IMPORT_NAME"]
+_IMPORTERS = {"import_module", "__import__", "modules"}
+"""Names by which code imports modules that its strings name: `modules` is an attribute of `sys`."""
 _FAST = "((?:LOAD|STORE)_FAST(?:_BORROW)?)"
 _PAIRS = {
     number: (dis.opmap[pair[1]], dis.opmap[pair[2]])
@@ -29,23 +33,20 @@ _PAIRS = {
     if (pair := re.fullmatch(f"{_FAST}_{_FAST}", name))
 }
 """By the opcode of a superinstruction (since Python 3.13), the opcodes of the two instructions in it."""
-_HAS_DOCSTRING = 0x4000000
-"""The flag with which Python 3.14 marks a function that has a docstring."""
+_IDLE_FLAGS = 0x4000000 | __future__.annotations.compiler_flag
+"""Flags that do not change what code does; Python 3.14 marks functions with docstrings with the first."""
 
 
 @cache
 def code_hash(code: CodeType, *, of_import: bool = False) -> str:
-    """Return the hash of a code object, including the code objects in it.
-
-    `of_import`: whether to hash only names and parameters of functions inside: an import does not run them.
-    """
+    """Return the hash of code; `of_import` leaves out bodies of functions, which an import does not run."""
     return digest.short(*_parts(code, of_import))
 
 
 def _parts(code: CodeType, of_import: bool) -> Iterator[str]:
     """Yield a text for each part of a code object that is hashed."""
     yield from _signature(code)
-    yield _COMPILED.sub(r"__\1", " ".join(code.co_names))
+    yield COMPILED.sub(r"__\1", " ".join(code.co_names))
     bytecode = dis.Bytecode(code)
     parts = [(item, *part) for item in bytecode if item.opcode not in _IDLE for part in _divide(item)]
     offsets = [item.offset for item, *_ in parts]
@@ -68,7 +69,7 @@ def _parts(code: CodeType, of_import: bool) -> Iterator[str]:
 def _signature(code: CodeType) -> tuple[str, str]:
     """Return two texts: the numbers of parameters with the flags, and the names of the parameters."""
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    counts = f"{code.co_argcount} {code.co_posonlyargcount} {code.co_flags & ~_HAS_DOCSTRING}"
+    counts = f"{code.co_argcount} {code.co_posonlyargcount} {code.co_flags & ~_IDLE_FLAGS}"
     return counts, " ".join(parameters)
 
 
@@ -107,8 +108,12 @@ def imports(code: CodeType, package: str) -> frozenset[str]:
     """Return full names of modules that a function may import. Some of the names may not be modules."""
     names: set[str] = set()
     for inner in nested(code):
+        modules = set[str]()
+        if not _IMPORTERS.isdisjoint(inner.co_names):
+            modules |= {item.lstrip(".") for item in inner.co_consts if isinstance(item, str)}
         if _IMPORT in inner.co_code[::2]:
-            modules = {item.argval for item in dis.get_instructions(inner) if item.opcode == _IMPORT}
+            modules |= {item.argval for item in dis.get_instructions(inner) if item.opcode == _IMPORT}
+        if modules:
             names |= modules
             parent = package
             while parent:  # relative imports, and submodules
@@ -118,11 +123,7 @@ def imports(code: CodeType, package: str) -> frozenset[str]:
 
 
 def defaults(code: CodeType, scope: Mapping[str, Any]) -> str:
-    """Return a hash of a function's default values, given its code and the globals of its module.
-
-    A frame has no reference to its function, which is therefore looked up by name. Functions inside of other
-    functions are not found by name; `Values` finds their default values.
-    """
+    """Return a hash of a function's defaults. A frame has no reference to its function: look its name up."""
     return digest.combined({_defaults(function) for function in _functions_of(code, scope)})
 
 

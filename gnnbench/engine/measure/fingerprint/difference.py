@@ -73,10 +73,7 @@ class Difference:
         return (*changed, *of_head, *of_base)
 
     def sentence(self) -> str:
-        """Return a sentence about the first kind that differs. There must be a difference.
-
-        `GCNConv.forward, gcn_norm, propagate and 3 more`, or `same functions, different settings (threads)`.
-        """
+        """Return a sentence about the first kind that differs, such as `GCNConv.forward and 3 more`."""
         kind = next(kind for kind in FRAMES if getattr(self, kind))
         names = self.names(kind)
         if kind == "functions":

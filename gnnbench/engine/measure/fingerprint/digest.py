@@ -77,10 +77,7 @@ def _folders(roots: tuple[str, ...], _modules: int, current: str) -> re.Pattern[
 
 
 def plain(value: Any) -> str | None:
-    """Describe a number, a string, or a container of such values. Returns None for other values.
-
-    The description does not depend on the process, on its working folder, or on its hash seed.
-    """
+    """Describe a number, a string or a container of these as in any process; None for other values."""
     kind = type(value)
     if kind is str or kind in _PATHS:
         return without_folders(repr(str(value)))
@@ -102,17 +99,15 @@ def _in_c(value: Any) -> str | None:
     """Describe an object of a type that is written in C, by its buffer or its pickled parts."""
     name = type(value).__qualname__
     with suppress(TypeError), memoryview(value) as content:
-        return f"{name} {content.format} {content.shape} {of_bytes(content.tobytes())}"
+        if "O" not in content.format:  # otherwise it consists of addresses
+            return f"{name} {content.format} {content.shape} {of_bytes(content.tobytes())}"
     parts = pickled_parts(value)
     text = parts and _container(parts)
     return f"{name} {text}" if text else None
 
 
 def pickled_parts(value: Any) -> tuple[Any, ...]:
-    """Return the parts of an object that pickle would save, if its type is a C type of the standard library.
-
-    Returns an empty tuple for other objects, and if pickling fails. Does not run code under test.
-    """
+    """Return what pickle would save of a C type of the standard library; no code under test runs."""
     kind = type(value)
     if hasattr(value, "__dict__") or str(kind.__module__).partition(".")[0] not in _LIBRARY:
         return ()
@@ -143,11 +138,7 @@ def _container(value: Any) -> str | None:
 
 
 class Contents:
-    """Describes values, and remembers the tensors that a call made.
-
-    The content of floating-point tensors is left out, because it rarely decides which code runs, or how long.
-    Each input is hashed once.
-    """
+    """Describes values, without the floating-point numbers in tensors; remembers tensors that a call made."""
 
     most_bytes = 1 << 29
     """Larger tensors and arrays are not hashed."""
@@ -170,17 +161,19 @@ class Contents:
 
     def is_leaf(self, value: Any) -> bool:
         """Return whether a value is a number, string, tensor or array. Attributes of these are not hashed."""
-        return type(value) in ATOMS or isinstance(value, (*self.tensors, *self._array))
+        if isinstance(value, self._array):
+            return not value.dtype.hasobject
+        return type(value) in ATOMS or isinstance(value, self.tensors)
 
     def plain(self, value: Any) -> str | None:
         """Describe a tensor, array or plain value (see `digest.plain`). Returns None for other values."""
         if type(value) in ATOMS:
-            return plain(value)
+            return of_bytes(value) if type(value) is bytes and len(value) > _SPELLED_OUT else plain(value)
         if isinstance(value, self.tensors):
             return self._of_tensor(value)
-        if isinstance(value, self._array):
-            self.too_large |= value.dtype.kind not in "fcO" and value.nbytes > self.most_bytes
-            content = "" if value.dtype.kind in "fcO" or self.too_large else of_bytes(value.tobytes())
+        if isinstance(value, self._array) and not value.dtype.hasobject:
+            self.too_large |= value.dtype.kind not in "fc" and value.nbytes > self.most_bytes
+            content = "" if value.dtype.kind in "fc" or self.too_large else of_bytes(value.tobytes())
             return f"array {value.dtype} {value.shape} {value.strides} {content}"
         return plain(value)
 

@@ -30,7 +30,7 @@ TIMES_AS_LONG = 50
 """A recorded call may take this many times as long as the call itself, plus one second."""
 _GENERATED_NAME = re.compile(r"\bc[a-z2-7]{50,}\b")
 """Names that torch.compile gives to files and kernels: hashes of their content and of the machine."""
-METHOD = 4
+METHOD = 5
 """Version of the hashes: increase it if unchanged code would get other hashes."""
 
 
@@ -62,11 +62,7 @@ class Fingerprint:
 
 
 class Recordings:
-    """Two recordings of one call.
-
-    What differs between the recordings is left out, because the call itself changes it. This applies to
-    values, arguments of operators, numbers of calls and C functions.
-    """
+    """Two recordings of one call. What differs between them is left out: the call itself changes it."""
 
     def __init__(self, call: Call, now: Callable[[], float] = RealTime.seconds) -> None:
         """`now` returns seconds. The caller runs the call twice, each time in the context of `record`."""

@@ -11,12 +11,14 @@ import tracemalloc
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 
+from ...ground.cpu import cores
 from ...ground.files import cache_folder, write_whole
 from . import digest, machine_code
 
@@ -27,6 +29,7 @@ BUILDS = "builds"
 _MAPPED = Path("/proc/self/maps")
 PREFIXES = (
     *("OMP_", "MKL_", "KMP_", "GOMP_", "OPENBLAS_", "ATEN_", "TORCH", "PYTORCH_", "CUDA_", "TRITON_", "DGL"),
+    *("BLIS_", "GOTO_", "NUMEXPR_", "POLARS_", "RAYON_", "TBB_", "ARROW_", "JAX_", "XLA_"),
     *("LD_", "MALLOC_", "GLIBC_", "CUBLAS", "CUDNN_", "DNNL_", "ONEDNN_", "NPY_", "NUMBA_", "PYTHONMALLOC"),
     "GNNBENCH_SLOWDOWN",
 )
@@ -68,10 +71,7 @@ def libraries(packages: Iterable[str]) -> Mapping[str, str]:
 
 @cache
 def loaded(_modules: int) -> tuple[Path, ...]:
-    """Return the native libraries that this process has loaded.
-
-    The argument, the number of imported modules, is the key of the cache: an import may load libraries.
-    """
+    """Return the native libraries that this process has loaded; the number of modules is the cache's key."""
     paths = {line.split(maxsplit=5)[-1] for line in _MAPPED.read_text(encoding="utf-8").splitlines()}
     return tuple(map(Path, sorted(filter(NATIVE.search, paths))))
 
@@ -146,10 +146,7 @@ def _needed(file: Path) -> list[str]:
 
 
 def settings(variables: Iterable[str]) -> Mapping[str, str]:
-    """Return the settings that decide how fast code runs, and hashes of environment variables.
-
-    The variables are those in `variables`, and all with one of PREFIXES. Their values may be secret.
-    """
+    """Return the settings that decide how fast code runs, and hashes of environment variables."""
     names = {*variables, *(name for name in os.environ if name.startswith(PREFIXES))}
     values = {f"${name}": digest.short(digest.without_folders(os.environ.get(name, ""))) for name in names}
     callbacks = (getattr(item, "__qualname__", type(item).__qualname__) for item in gc.callbacks)
@@ -157,7 +154,11 @@ def settings(variables: Iterable[str]) -> Mapping[str, str]:
     context = decimal.getcontext()
     traps = sorted(trap.__name__ for trap, is_set in context.traps.items() if is_set)
     values["decimal"] = f"{context.prec} {context.rounding} {context.Emin} {context.Emax} {traps}"
-    values["interpreter"] = f"{sys.getrecursionlimit()} {sys.getswitchinterval()}"
+    depth = sys.get_coroutine_origin_tracking_depth()
+    values["interpreter"] = f"{sys.getrecursionlimit()} {sys.getswitchinterval()} {depth}"
+    values["cores"] = str(len(cores()))
+    if numpy := sys.modules.get("numpy"):
+        values["NumPy"] = f"{numpy.geterr()} {numpy.getbufsize()}"
     values["tracing"] = f"{tracemalloc.is_tracing()} {type(sys.gettrace()).__qualname__}"
     torch = sys.modules.get("torch")
     if torch:
@@ -166,14 +167,27 @@ def settings(variables: Iterable[str]) -> Mapping[str, str]:
             "threads between operators": str(torch.get_num_interop_threads()),
             "default dtype": str(torch.get_default_dtype()),
             "default device": str(torch.get_default_device()),
-            "matmul precision": torch.get_float32_matmul_precision(),
             "deterministic": str(torch.are_deterministic_algorithms_enabled()),
             "anomaly detection": str(torch.is_anomaly_enabled()),
             "denormal numbers": str((torch.tensor(1e-320, dtype=torch.float64) * 1.0).item()),
             "gradients": f"{torch.is_grad_enabled()} {torch.is_inference_mode_enabled()}",
             "oneDNN": f"{torch.backends.mkldnn.is_available()} {torch.backends.mkldnn.enabled}",
             "cuDNN": f"{torch.backends.cudnn.enabled} {torch.backends.cudnn.benchmark} "
-            f"{torch.backends.cudnn.deterministic} {torch.backends.cudnn.allow_tf32}",
-            "TF32": str(torch.backends.cuda.matmul.allow_tf32),
+            f"{torch.backends.cudnn.deterministic}",
+            "autocast": " ".join(
+                f"{torch.is_autocast_enabled(kind)} {torch.get_autocast_dtype(kind)}"
+                for kind in ("cpu", "cuda")
+            ),
+            "attention": " ".join(
+                str(getattr(torch.backends.cuda, f"{kind}_sdp_enabled")())
+                for kind in ("flash", "mem_efficient", "math", "cudnn")
+            ),
+            "sparse checks": str(torch.sparse.check_sparse_tensor_invariants.is_enabled()),
         }
+        with suppress(RuntimeError):  # the code has set newer settings of precision
+            values["matmul precision"] = torch.get_float32_matmul_precision()
+            values["TF32"] = f"{torch.backends.cuda.matmul.allow_tf32} {torch.backends.cudnn.allow_tf32}"
+        for name in ("mkldnn.matmul", "mkldnn.conv", "mkldnn.rnn", "cuda.matmul", "cudnn.conv", "cudnn.rnn"):
+            with suppress(AttributeError):  # torch 2.8 and older
+                values[f"{name} precision"] = attrgetter(f"{name}.fp32_precision")(torch.backends)
     return dict(sorted(values.items()))

@@ -49,10 +49,7 @@ identity = object.__hash__
 
 
 class Recording:
-    """The functions and operators of one call; `profile` and `operator` are called while the call runs.
-
-    The recording keeps references to the arguments of functions, except to tensors.
-    """
+    """The functions and operators of one call, with references to all arguments except tensors."""
 
     def __init__(self, contents: Contents, expired: Callable[[], bool] = lambda: False) -> None:
         """`contents` describes values; `expired` returns whether the recording takes too long."""
@@ -164,10 +161,7 @@ def thread_runs() -> dict[threading.Thread, str | None]:
 
 
 def python_calls(run: Callable[[], object], recorder: Profile | None = None) -> int:
-    """Call `run`, and count its calls of Python functions except PASSED_OVER; `recorder` gets all events.
-
-    The caller must have called `run` before, to fill its caches and the cache of `isinstance` checks.
-    """
+    """Call `run`, whose caches must be filled, and count its Python calls; `recorder` gets all events."""
     calls = 0
 
     def profile(frame: FrameType, event: str, argument: Any) -> None:

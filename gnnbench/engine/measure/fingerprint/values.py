@@ -9,12 +9,15 @@ are missed. The place of a value is `module.GLOBAL`, `module.Class.attribute` or
 import functools
 import inspect
 import os
+import struct
 import sys
 import tempfile
+import weakref
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
+from enum import Enum
 from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
@@ -31,7 +34,7 @@ from types import (
 from typing import Any
 
 from . import digest
-from .bytecode import imports, nested
+from .bytecode import COMPILED, imports, nested
 from .digest import Contents
 
 _DEEPEST = 32
@@ -39,6 +42,7 @@ _DEEPEST_MODULE = 3
 """Depth of modules inside of modules, as in `torch.nn.functional.relu`."""
 _MOST = 50_000
 """Largest number of objects; more would take seconds."""
+_LARGE_BYTES = 1000
 _COMPILER = (
     *("torch._inductor", "torch._functorch", "torch._dynamo", "torch._guards", "torch.fx"),
     *("torch.nested._internal", "torch.utils.weak"),
@@ -48,6 +52,7 @@ numbers that depend on the process. Compiled code and the parts of nested tensor
 _GUARD = "___make_guard_fn."
 """Prefix of the names of functions in which torch.compile checks sizes. Globals of these functions are left
 out, because their global `G` has names with addresses and random numbers."""
+_SCRIPTED = ("ScriptFunction", "RecursiveScriptModule")
 _OPERATORS = "torch._ops"
 """A module with objects that are made when an operator is first used. Operators are recorded instead."""
 _FIXED = sys.stdlib_module_names | {"numpy"}
@@ -56,22 +61,27 @@ _LEFT_OUT = (CodeType, property, type(os.environ))
 """Attributes of objects of these types are left out. Environment variables are settings instead."""
 _NAMED = (FunctionType, BuiltinFunctionType, MethodType, type)
 _SEQUENCES = (list, tuple, set, frozenset, deque)
-_FUNCTIONS = (
-    *(FunctionType, property, staticmethod, classmethod),
-    *(MethodDescriptorType, GetSetDescriptorType, ClassMethodDescriptorType),
-)
+_STORED: Mapping[type, Callable[[Any], object]] = {
+    functools.partial: lambda value: [value.func, value.args, value.keywords],
+    MethodType: lambda value: [value.__self__, value.__func__],
+    GeneratorType: lambda value: value.gi_frame and value.gi_frame.f_locals,
+    ContextVar: lambda value: [value.get()],
+    Enum: lambda value: [vars(value)["_value_"]],
+    weakref.ref: lambda value: [value()],
+    struct.Struct: lambda value: [value.format],
+}
+"""How to read what objects of these types hold."""
+_DESCRIPTORS = (MethodDescriptorType, GetSetDescriptorType, ClassMethodDescriptorType)
 _STANDARD_ATTRIBUTES = {
     *(name for thing in (ModuleType, FunctionType, type) for name in dir(thing)),
     *("__builtins__", "__cached__", "__file__", "__path__", "__slots__", "__weakref__", "__wrapped__"),
+    *("_handle", "_fd_to_key"),
 }
-"""Attributes of modules, functions and classes that Python itself sets."""
+"""Attributes that Python itself sets, and those of pipes and event loops with the numbers of open files."""
 
 
 def module_of(code: CodeType, scope: Mapping[str, Any]) -> str:
-    """Return the name of a function's module, or `generated` if its source is in the temporary folder.
-
-    PyG generates such modules. Their names are random, and do not match the names of their files.
-    """
+    """Return a function's module; `generated` for those of PyG in the temporary folder, with random names."""
     name, file = str(scope.get("__name__")), code.co_filename
     if not file.startswith(tempfile.gettempdir() + os.sep) or name == "__main__":
         return name
@@ -80,16 +90,15 @@ def module_of(code: CodeType, scope: Mapping[str, Any]) -> str:
 
 
 class Values:
-    """Finds the values that functions with the given code may read.
-
-    Each name and each string in the code is taken as the name of an attribute that may be read.
-    """
+    """Finds the values that functions may read: each name or string in their code may name an attribute."""
 
     def __init__(self, codes: Iterable[CodeType], contents: Contents) -> None:
         self._contents = contents
-        self._names = {name for code in codes for name in _names(code)}
+        self._names = {"_field_defaults", *(name for code in codes for name in _names(code))}
         self._globals: set[tuple[int, str]] = set()
         self._visited: dict[int, Any] = {}
+        self._described: dict[int, tuple[Any, str | None]] = {}
+        """Values by id, each with its description; the reference keeps the id from being reused."""
         self._attributes: dict[type, dict[str, Any]] = {}
         self.texts: dict[str, set[str]] = {}
         """Descriptions of values, by place."""
@@ -104,11 +113,7 @@ class Values:
         return len(self._visited) >= _MOST
 
     def add_globals(self, code: CodeType, scope: Mapping[str, Any], *, cached: bool = False) -> None:
-        """Add the globals that a function names, and the globals of modules that it names.
-
-        `cached`: whether the function has a cached result. If so, functions of its package that it names are
-        added to `self.cached`, because they may have computed the result.
-        """
+        """Add the globals that a function names; functions among them may have filled its cache."""
         if code.co_qualname.startswith(_GUARD):
             return
         names = [name for name in _names(code) if name not in _STANDARD_ATTRIBUTES]
@@ -131,24 +136,30 @@ class Values:
                     self._add_module(item.__name__, vars(item), names, depth + 1)
             elif (id(scope), name) not in self._globals:
                 self._globals.add((id(scope), name))
-                self.add(f"{module}.{name}", item)
+                self.add(f"{module}.{COMPILED.sub('__', name)}", item)
 
     def add(self, place: str, value: Any, depth: int = 0, path: str = "") -> None:
-        """Add a value that was found in a place, and its parts.
-
-        Objects of one class share a place. `path`, the steps from a global or an argument, tells them apart.
-        """
+        """Add a value and its parts; `path`, how it was reached, tells objects that share a place apart."""
         if self.too_many or value is sys.modules or type(value).__module__ == _OPERATORS:
             return
-        text = self._contents.plain(value)
+        text = self._describe(value)
         if self._contents.is_leaf(value):
             self.types.add(type(value))
         description = text or _kind(value)
         if text is not None or not place.endswith(f".{description}"):  # a name would repeat the place
             self.texts.setdefault(place, set()).add(f"{path} {description}")
-        if text is None and id(value) not in self._visited and depth < _DEEPEST:
+        has_parts = text is None or getattr(value, "__dict__", None)  # a member of an Enum has both
+        if has_parts and id(value) not in self._visited and depth < _DEEPEST:
             self._visited[id(value)] = value  # the reference keeps its id from being reused
             self._add_parts(place, value, depth + 1, path or place)
+
+    def _describe(self, value: Any) -> str | None:
+        """Describe a value as `Contents.plain` does, but only once: many objects may share a large one."""
+        if type(value) in digest.ATOMS and value.__sizeof__() < _LARGE_BYTES:
+            return digest.plain(value)
+        if id(value) not in self._described:
+            self._described[id(value)] = value, self._contents.plain(value)
+        return self._described[id(value)][1]
 
     def _add_parts(self, place: str, value: Any, depth: int, path: str) -> None:
         """Add the attributes and elements of a value."""
@@ -202,10 +213,7 @@ class Values:
             self.add(f"{owner}.{name}", attributes[name], depth, f"{path}.{name}")
 
     def _attributes_of(self, kind: type) -> Mapping[str, Any]:
-        """Return the attributes of a class, its bases and its metaclass, by name.
-
-        Functions are left out, unless they were defined inside another function; see `bytecode.defaults`.
-        """
+        """Return a class's attributes except functions whose defaults `bytecode.defaults` finds."""
         if kind not in self._attributes:
             attributes: dict[str, Any] = {}
             meta: type = type(kind)
@@ -214,8 +222,10 @@ class Values:
                 for name in namespace.keys() & self._names:
                     item = namespace[name]
                     item = item.__func__ if isinstance(item, staticmethod | classmethod) else item
-                    is_local = isinstance(item, FunctionType) and "<locals>" in item.__code__.co_qualname
-                    if is_local or not isinstance(item, _FUNCTIONS):
+                    item = item.fget if isinstance(item, property) else item
+                    full = f"{base.__qualname__}.{name}"
+                    is_named = isinstance(item, FunctionType) and item.__code__.co_qualname == full
+                    if not ((is_named and "<locals>" not in full) or isinstance(item, _DESCRIPTORS)):
                         attributes[name] = item
             self._attributes[kind] = attributes
         return self._attributes[kind]
@@ -223,15 +233,14 @@ class Values:
 
 def _elements(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield each element of a container or of another object, preceded by the end of the element's place."""
-    if isinstance(value, functools.partial):
-        value = [value.func, value.args, value.keywords]
-    elif isinstance(value, MethodType):
-        value = [value.__self__, value.__func__]
-    elif isinstance(value, GeneratorType):
-        value = value.gi_frame and value.gi_frame.f_locals
-    elif isinstance(value, ContextVar):
-        with suppress(LookupError):
-            value = [value.get()]
+    read = next((read for kind, read in _STORED.items() if isinstance(value, kind)), None)
+    if read:
+        with suppress(LookupError):  # a context variable has no value
+            value = read(value)
+    elif type(value).__module__ == "numpy" and hasattr(value, "tolist"):  # an array of objects
+        value = [value.shape, value.tolist()]
+    elif type(value).__name__ in _SCRIPTED:
+        value = [value.code]
     elif not isinstance(value, (dict, *_SEQUENCES)):
         value = digest.pickled_parts(value) or value
     if isinstance(value, dict | MappingProxyType):
@@ -245,10 +254,18 @@ def _elements(value: Any) -> Iterator[tuple[str, Any]]:
 def _names(code: CodeType) -> Sequence[str]:
     """Return the names in bytecode, and strings that may be attribute names, as in `getattr(self, "dim")`."""
     codes = [*nested(code)]
-    constants = [constant for inner in codes for constant in inner.co_consts]
-    constants += [item for constant in constants if isinstance(constant, tuple) for item in constant]
-    texts = {text for text in constants if isinstance(text, str) and text.isidentifier()}
-    return sorted(texts.union(*(inner.co_names for inner in codes)))
+    texts = (text for inner in codes for text in _texts(inner.co_consts))
+    words = {word for text in texts for word in text.split(".") if word.isidentifier()}
+    return sorted(words.union(*(inner.co_names for inner in codes)))
+
+
+def _texts(constant: object) -> Iterator[str]:
+    """Yield the strings in a constant, also those inside of tuples and sets."""
+    if isinstance(constant, str):
+        yield constant
+    elif isinstance(constant, tuple | frozenset):
+        for item in constant:
+            yield from _texts(item)
 
 
 def _kind(value: Any) -> str:

@@ -13,6 +13,10 @@ from ...ground.settings import FILES
 from ..variants.collected import SETTINGS
 from ..variants.import_roots import SIDE, SITE, Trees
 
+_LOADS_LIBRARY = re.compile(
+    r"\A\W*import (sys|torch)\n(.*\n.*import torch\b.*\n)?from ctypes import cdll\ncdll\.Load.*\n?\Z"
+)
+"""Code that only loads a library: torch.compile finds out in this way which instructions the CPU has."""
 _ISOLATED = re.compile(r"-\w*[IE]")
 """Options that make Python ignore environment variables, such as those by which it imports a side's code."""
 
@@ -60,7 +64,7 @@ class CallersFiles:
             if os.path.isfile(path):
                 self.note(os.path.abspath(path))
         name = os.fsdecode((program or words[0]) if words else "")
-        if not os.path.basename(name).startswith("python"):
+        if not os.path.basename(name).startswith("python") or _LOADS_LIBRARY.search(words[-1]):
             return
         is_other = os.path.realpath(shutil.which(name) or name) != os.path.realpath(sys.executable)
         is_isolated = any(map(_ISOLATED.match, takewhile(lambda word: word.startswith("-"), words[1:])))
@@ -70,10 +74,7 @@ class CallersFiles:
             self._other_python = self._other_python or " ".join(words[:2])
 
     def take(self) -> dict[str, Any]:
-        """Return the noted files, and the files that are imported, mapped or open now, as JSON.
-
-        `data` has only files that were noted since the last call of `take`.
-        """
+        """Return the files that were noted, in `data` since the last call, or are in use now, as JSON."""
         files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
         files |= mapped_files()
         for path in {file for file in files if isinstance(file, str)} - self._noted_paths:

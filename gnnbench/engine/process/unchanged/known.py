@@ -48,11 +48,7 @@ class Unchanged:
         self._tree = cache_calls(self._new_tree)
 
     def known(self) -> tuple[Mapping[str, Any], Mapping[str, str]]:
-        """Return what a process collected, and the benchmarks that run the same code on both sides.
-
-        The value of a benchmark is the reason why both sides skip it, or empty if they run it. If no manifest
-        fits a side, both mappings are empty.
-        """
+        """Return the collected suite, and why each unchanged benchmark is skipped: empty if it is not."""
         collected: Mapping[str, Any] = {}
         skipped: dict[str, str] = {}
         with suppress(OSError):
@@ -117,10 +113,7 @@ def _variables(side: Prepared) -> list[tuple[str, str]]:
 
 
 def digest(side: Prepared, arguments: Sequence[str], folder: Path) -> str:
-    """Return a hash of everything on which benchmarks depend, except for the code under test and the suite.
-
-    Installed packages are compared by the path, size and time of each file, and Python by its executable.
-    """
+    """Return a hash of all that benchmarks use besides code and suite: Python, installed files, variables."""
     executable = Path(sys.executable).resolve()
     python = sys.version, sys.flags, str(executable), _state(executable.stat())
     machine = environment.name(environment.collect())

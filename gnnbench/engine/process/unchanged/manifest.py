@@ -126,10 +126,7 @@ class Manifest:
         return replace(self, hashes={text: self.hash(tree, text) for text in self.hashes})
 
     def hash(self, tree: CodeTree, dependency: str) -> str:
-        """Return the hash that a dependency of any kind but `code` has on one side.
-
-        For `search`, return which of the manifest's packages are in the folder.
-        """
+        """Return a dependency's hash on one side or, for `search`, the manifest's packages in the folder."""
         kind, _, name = dependency.partition(" ")
         match kind:
             case "file":
