@@ -10,6 +10,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from enum import Enum
 from functools import partial
 from types import MappingProxyType, MemberDescriptorType, MethodType
 from typing import Any, NamedTuple
@@ -121,21 +122,30 @@ def captured(function: Any) -> Iterator[tuple[str, Any]]:
             continue
 
 
-def _items(value: Any) -> Parts:
-    """Return the items of a dictionary. A key that is an object is written as its type and position."""
+def _items(value: Any, *, keys: bool = False) -> Parts:
+    """Return the items of a dictionary. A key that is an object is written as its type and position.
+
+    `keys`: return such objects too.
+    """
     items = dict.items(value) if issubclass(type(value), dict) else value.items()
     for number, (key, item) in enumerate(items):
-        yield f"[{_key_text(number, key)}]", item
+        text = (key_text := _key_text(key)) or f"{type(key).__qualname__} {number}"
+        name = text if len(text) <= _FEW else f"{text[:_FEW]}... {zlib.crc32(text.encode()):08x}"
+        yield f"[{name}]", item
+        if keys and not key_text:
+            yield f"[{name}].key", key
 
 
-def _key_text(number: int, key: Any) -> str:
-    """Return a dictionary's key as a text that is the same in each process."""
-    if isinstance(key, tuple):
-        return f"({', '.join(_key_text(number, item) for item in key)})"
-    if type(key) not in _PLAIN_KEYS and type(key).__module__ not in ("numpy", "enum"):
-        return f"{type(key).__qualname__} {number}"
-    text = repr(key)
-    return text if len(text) <= _FEW else f"{text[:_FEW]}... {zlib.crc32(text.encode()):08x}"
+def _key_text(key: Any) -> str:
+    """Return a dictionary's key as a text that is the same in each process. Returns "" for an object."""
+    if isinstance(key, tuple | frozenset):
+        texts = list(map(_key_text, key))
+        texts = texts if isinstance(key, tuple) else sorted(texts)
+        return f"({', '.join(texts)})" if all(texts) else ""
+    if isinstance(key, Enum):
+        return f"{type(key).__qualname__}.{key.name}"
+    key = key.item() if type(key).__module__ == "numpy" and hasattr(key, "item") else key
+    return repr(key) if type(key) in _PLAIN_KEYS or type(key).__module__ in _WITH_TEXTS else ""
 
 
 def _elements(value: Any) -> Parts:
@@ -146,10 +156,8 @@ def _elements(value: Any) -> Parts:
 def _members(value: Any) -> Parts:
     """Return a set's members in an order that does not depend on the process, except for objects."""
     kind = next(base for base in (set, frozenset) if issubclass(type(value), base))
-    items = list(kind.__iter__(value))
-    if all(type(item) in _PLAIN_KEYS for item in items):
-        items.sort(key=repr)
-    return ((f"{{{number}}}", item) for number, item in enumerate(items))
+    members = sorted(kind.__iter__(value), key=_key_text)
+    return ((f"{{{number}}}", item) for number, item in enumerate(members))
 
 
 def _stored(*names: str) -> Callable[[Any], Parts]:
@@ -226,6 +234,8 @@ _HEAP = 1 << 9
 _HEAP_OR_FIXED = _HEAP | 1 << 8
 """Type flags: a class written in Python is on the heap and not immutable, so only the first bit is set."""
 _PLAIN_KEYS = frozenset({bool, int, float, complex, str, bytes, type(None)})
+_WITH_TEXTS = ("datetime", "decimal", "fractions", "uuid", "ipaddress")
+"""Modules with types whose `repr` is their whole value."""
 
 LEAF = Kind(lambda _: ())
 TENSOR = Kind(lambda value: (("", part) for part in strided_parts(value)), subclasses=False)
@@ -262,7 +272,11 @@ _KINDS: dict[str, Kind] = {
         is_free=True,
     ),
     "builtins.dict": Kind(
-        _items, lambda value, parts: dict(zip(value, parts, strict=True)), subclasses=False, is_free=True
+        _items,
+        lambda value, parts: dict(zip(value, parts, strict=True)),
+        partial(_items, keys=True),
+        subclasses=False,
+        is_free=True,
     ),
     "torch.Tensor": TENSOR,
     "torch.nn.parameter.Parameter": TENSOR,
@@ -289,7 +303,7 @@ _KINDS: dict[str, Kind] = {
 """Kinds by the full name of a type. A subclass has the kind of its nearest base."""
 
 _CONTAINERS: Mapping[type, Kind] = {
-    **dict.fromkeys((dict, MappingProxyType), Kind(_items, is_free=True)),
+    **dict.fromkeys((dict, MappingProxyType), Kind(_items, content=partial(_items, keys=True), is_free=True)),
     **dict.fromkeys((list, tuple, deque), Kind(_elements, is_free=True)),
     **dict.fromkeys((set, frozenset), Kind(_members)),
 }

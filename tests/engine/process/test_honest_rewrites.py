@@ -5,6 +5,8 @@ import random
 import re
 import warnings
 from dataclasses import dataclass
+from datetime import date
+from enum import Enum
 from functools import cache, cached_property, partial
 
 import numpy as np
@@ -286,6 +288,12 @@ class Stats:
         return self
 
 
+class Color(Enum):
+    """A key of a result."""
+
+    RED = 1
+
+
 def softmax(x):
     e = (x - x.max(1, keepdim=True).values).exp()
     return e / e.sum(1, keepdim=True)
@@ -388,7 +396,16 @@ REWRITES = {
         normal(9),
     ),
     "masked numbers": (lambda x: masked(x, 7.0), lambda x: masked(x, math.nan), normal(9)),
-    "order in a set": (lambda i: set(i.tolist()), lambda i: {*reversed(i.tolist())}, index(99, 999)),
+    "order in a set": (
+        lambda i: {(node, frozenset((node,))) for node in i.tolist()},
+        lambda i: {(node, frozenset((node,))) for node in reversed(i.tolist())},
+        index(99, 999),
+    ),
+    "order and type of keys": (
+        lambda x: {(np.int64(4), date(2020, 1, 1)): x, Color.RED: 1},
+        lambda x: {Color.RED: 1, (4, date(2020, 1, 1)): x},
+        normal(9),
+    ),
     "bfloat16": (
         lambda x: x.bfloat16().sum(0),
         lambda x: x.bfloat16().float().sum(0).bfloat16(),

@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 
 import numpy as np
 import pytest
@@ -182,6 +183,18 @@ WRONG = {
         "output.values[8] is 0 instead of 8",
         lambda x: Strange(list(range(len(x)))),
         lambda x: Strange([*range(len(x) - 1), 0]),
+        normal(9),
+    ),
+    "another key": (
+        "only the base has output[datetime.date(2020, 1, 1)]",
+        lambda _: {date(2020, 1, 1): 1},
+        lambda _: {date(2020, 1, 2): 1},
+        normal(9),
+    ),
+    "an object as another key": (
+        "output[Tree 0].key.values is 2 instead of 1",
+        lambda _: {Tree(1): 1},
+        lambda _: {Tree(2): 1},
         normal(9),
     ),
     "of a subclass": (
