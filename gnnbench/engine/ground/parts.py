@@ -5,6 +5,7 @@ Types are identified by name, so that gnnbench imports no package that the measu
 Parts are read from where they are stored: no function of the code under test runs.
 """
 
+import re
 import sys
 import zlib
 from collections import deque
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 Parts = Iterable[tuple[str, Any]]
 """The parts of a value, each with the expression to reach it: `[0]`, `['x']`, `.weight`."""
 
+_IN_BRACKETS = re.compile(r"\[[^]]*]")
 _FEW = 60
 """Most characters that are shown of a dictionary's key; a hash distinguishes longer keys."""
 
@@ -82,7 +84,13 @@ def attributes_of(value: Any) -> Parts | None:
         if isinstance(slot, MemberDescriptorType):
             with suppress(AttributeError):  # it is empty
                 attributes[slot.__name__] = slot.__get__(value)
-    return ((f".{name}", item) for name, item in attributes.items())
+    is_value = type(value).__module__ in _WITH_TEXTS
+    return ((f".{name.strip('_') if is_value else name}", item) for name, item in attributes.items())
+
+
+def is_private(place: str) -> bool:
+    """Tell whether a place is, or is in, a private attribute of an object. Keys are in brackets."""
+    return "._" in _IN_BRACKETS.sub("", place)
 
 
 def is_tensor(value: Any) -> bool:
@@ -173,7 +181,7 @@ def _module(value: Any) -> Parts:
     for name in ("_parameters", "_buffers", "_modules"):
         for key, item in vars(value)[name].items():
             if item is not None:
-                yield f".{key}", item
+                yield f"[{key!r}]" if key.startswith("_") else f".{key}", item
 
 
 def _optimizer(value: Any) -> Parts:
@@ -234,7 +242,7 @@ _HEAP = 1 << 9
 _HEAP_OR_FIXED = _HEAP | 1 << 8
 """Type flags: a class written in Python is on the heap and not immutable, so only the first bit is set."""
 _PLAIN_KEYS = frozenset({bool, int, float, complex, str, bytes, type(None)})
-_WITH_TEXTS = ("datetime", "decimal", "fractions", "uuid", "ipaddress")
+_WITH_TEXTS = ("datetime", "decimal", "fractions", "ipaddress", "statistics", "uuid")
 """Modules with types whose `repr` is their whole value."""
 
 LEAF = Kind(lambda _: ())

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..ground import units
+from ..ground.parts import is_private
 from ..judge.closeness import Closeness, as_in_base, compare, digits, input_of
 from ..judge.comparison import Agreement, not_compared
 from ..measure.returned.calls import AGAIN, COPIED, GIVEN, MOVED, NEW
@@ -40,8 +41,6 @@ _VALUES = "different values: random without a seed, or from the time, a file or 
 _REPEATED = "the head, unlike the base, executes less code if an earlier call had the same inputs"
 _TOO_LONG = "compared with fewer new input values, as more of them make a call over 20 times as slow"
 _ATTRIBUTE = re.compile(r"^output.*\.\w+$| after the calls$")
-_PRIVATE = "._"
-"""Part of the place of each private attribute; differences in private attributes are harmless."""
 
 
 class _DifferError(Exception):
@@ -182,7 +181,7 @@ class _OutputComparison:
         """Whether two calls of a side with the same inputs return the same values, apart from rounding."""
         new, again = (self._calls[side][number]["parts"] for number in (NEW, AGAIN))
         for place in new.keys() & again.keys():
-            if new[place] == again[place] or _PRIVATE in place:
+            if new[place] == again[place] or is_private(place):
                 continue
             kind = new[place][0]
             if new[place][:2] != again[place][:2] or kind == TEXT or not digits(kind):
@@ -309,7 +308,7 @@ def _harmless(place: str, *, is_new: bool = False) -> str:
     container, _, what = place.rpartition(" ")
     if what in ("type", "order"):
         return f"the {what if what == 'type' else 'order of the keys'} of {container} differs"
-    return f"{place} differs" if _PRIVATE in place or (is_new and _ATTRIBUTE.search(place)) else ""
+    return f"{place} differs" if is_private(place) or (is_new and _ATTRIBUTE.search(place)) else ""
 
 
 def _difference(place: str, closeness: Closeness, errors: Sequence[Any] = (None,)) -> str:

@@ -168,8 +168,9 @@ def test_a_renamed_parameter_is_compared_with_that_of_the_same_content(tmp_path)
         return layer
 
     assert of_layers(tmp_path, lambda: Layer("weight"), lambda: Layer("lin")).status == "equal"
-    found = of_layers(tmp_path, lambda: Layer("weight"), wrong)
-    assert found.reason.startswith("gradient of .weight by the output[")
+    for name, place in (("weight", ".weight"), ("_weight", "['_weight']")):
+        found = of_layers(tmp_path, lambda name=name: Layer(name), wrong)
+        assert found.reason.startswith(f"gradient of {place} by the output[")
 
 
 def test_a_new_buffer_has_nothing_in_the_base_to_compare_it_with(tmp_path):

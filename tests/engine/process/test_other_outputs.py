@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -195,6 +196,18 @@ WRONG = {
         "output[Tree 0].key.values is 2 instead of 1",
         lambda _: {Tree(1): 1},
         lambda _: {Tree(2): 1},
+        normal(9),
+    ),
+    "a dotted key": (
+        "output['net._linear.weight'] is 2 instead of 1",
+        lambda _: {"net._linear.weight": 1},
+        lambda _: {"net._linear.weight": 2},
+        normal(9),
+    ),
+    "a fraction": (
+        "output.denominator is 4 instead of 3",
+        lambda _: Fraction(1, 3),
+        lambda _: Fraction(1, 4),
         normal(9),
     ),
     "of a subclass": (

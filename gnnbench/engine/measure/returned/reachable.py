@@ -17,6 +17,7 @@ from ...ground.outputs import PLAIN, is_plain_list
 from ...ground.parts import (
     attributes_of,
     captured,
+    is_private,
     is_tensor,
     kind_or_container,
     sparse_layouts,
@@ -84,7 +85,7 @@ class Reachable:
         if is_whole or isinstance(value, PLAIN):
             if is_free:
                 self.plain[place] = copy(value)
-            if self._is_argument and "._" not in place:
+            if self._is_argument and not is_private(place):
                 self.state[place] = copy(value)
             return
         self._visited[id(value)] = value  # the reference keeps its id from being reused
@@ -108,7 +109,7 @@ class Reachable:
             )
         elif kind and kind.is_free:
             for name, item in kind.parts(value):
-                yield name, item, name.removeprefix(".") not in getattr(value, "_buffers", ())
+                yield name, item, name.strip(".[']") not in getattr(value, "_buffers", ())
         elif not isinstance(value, _LEFT_OUT):
             yield from ((name, item, False) for name, item in attributes_of(value) or ())
 
