@@ -219,6 +219,10 @@ def _frame(value: Any) -> Parts:
     yield ".index", value.index.to_numpy()
 
 
+def _mask(array: Any) -> Any:
+    return sys.modules["numpy"].ma.getmaskarray(array)  # an array in which nothing is masked may have no mask
+
+
 def _dgl(graph: Any) -> Parts:
     for relation in graph.canonical_etypes:
         formats = graph[relation].formats()["created"]
@@ -327,7 +331,7 @@ _LIBRARIES: Mapping[tuple[str, str], Kind] = {
         lambda value: ((f"[{column.name!r}]", column.to_numpy()) for column in value.get_columns())
     ),
     ("numpy.ma", "MaskedArray"): Kind(
-        lambda value: ((".mask", value.mask), (".data", value.filled(value.dtype.type())))
+        lambda value: ((".mask", _mask(value)), (".data", value.filled(value.dtype.type())))
     ),
 }
 """Kinds by module and name of a library's type. They call functions of the library to read the parts."""

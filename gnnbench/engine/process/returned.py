@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,8 @@ Fetch = Callable[[int, int, str], Values]
 """A function that returns the value at a place, given the number of the side, the number of the call and the
 place. It returns None if the call has no value at this place."""
 _BASE, _HEAD = range(2)
+_SHOWN = 60
+"""Largest number of characters that are shown of a text."""
 _SMALL = 2.0**-6
 """If the error is more than this fraction of the largest value, lower precision is not the cause."""
 _MANY = 0.25
@@ -256,7 +259,10 @@ class _OutputComparison:
         moved_values = [value for _, _, value in self._moved(number, place)]
         if kind == TEXT:
             may_differ = any(value != base for value in moved_values)
-            difference = f"{place} is {head} instead of {base}"
+            equal = (pair[0] == pair[1] for pair in zip(base, head, strict=False))
+            start = max(sum(takewhile(bool, equal)) - _SHOWN // 2, 0)
+            base_text, head_text = (f"{'...' * bool(start)}{text[start:][:_SHOWN]}" for text in (base, head))
+            difference = f"{place} is {head_text} instead of {base_text}"
         else:
             keep_shape = all(value.shape == base.shape for value in moved_values)
             changes = (value != base for value in moved_values) if keep_shape else [np.ones(base.shape, bool)]

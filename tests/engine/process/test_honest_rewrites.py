@@ -118,6 +118,11 @@ def test_a_wrong_gradient_differs(tmp_path, run):
     assert found.fails, found
 
 
+def test_a_wrong_gradient_of_an_input_that_is_computed_itself_differs(tmp_path):
+    head = SlightlyOff.apply
+    assert rewritten(tmp_path, torch.clone, head, lambda: leaf(4)() * 2).fails
+
+
 def test_a_gradient_that_is_lost_differs(tmp_path):
     found = rewritten(tmp_path, lambda x: x * 2, lambda x: (x * 2).detach(), leaf(4))
     assert found.reason.startswith("gradient of argument 1 by the output[3] is 0 instead of -1.93")
@@ -396,6 +401,7 @@ REWRITES = {
         lambda x: repr([x.sum(), object()]),
         normal(9),
     ),
+    "nothing is masked": (np.ma.array, np.ma.masked_invalid, normal(9)),
     "masked numbers": (lambda x: masked(x, 7.0), lambda x: masked(x, math.nan), normal(9)),
     "order in a set": (
         lambda i: {(node, frozenset((node,))) for node in i.tolist()},
@@ -506,8 +512,8 @@ OTHERS = {
     ),
     "rounded text": (
         "not compared: output changes when the inputs change by ",
-        lambda x: f"{x.sum():.17g}",
-        lambda x: f"{x[::-1].cumsum()[-1]:.17g}",
+        lambda x: f"{'the sum is' * 9} {x.sum():.17g}",
+        lambda x: f"{'the sum is' * 9} {x[::-1].cumsum()[-1]:.17g}",
         normal(500),
     ),
 }

@@ -198,6 +198,18 @@ WRONG = {
         lambda _: {Tree(2): 1},
         normal(9),
     ),
+    "complex numbers": (
+        "output[19] is 1+1j instead of 1+0j",
+        lambda x: [complex(value > -9, 0) for value in x],
+        lambda x: [complex(value > -9, number // 19) for number, value in enumerate(x)],
+        normal(20),
+    ),
+    "the end of a text": (
+        f"output is ...{'ab' * 15}1' instead of ...{'ab' * 15}2'",
+        lambda _: "ab" * 99 + "2",
+        lambda _: "ab" * 99 + "1",
+        normal(9),
+    ),
     "a dotted key": (
         "output['net._linear.weight'] is 2 instead of 1",
         lambda _: {"net._linear.weight": 1},

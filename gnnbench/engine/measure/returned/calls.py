@@ -51,8 +51,6 @@ _TIMES_AS_LONG, _SECONDS_MORE = 20, 1.0
 """A call may take this many times as long as the first one, plus these seconds."""
 _MOST_STEPS = 3_000_000
 """If a call has more steps, they are not counted."""
-_SHOWN = 60
-"""Largest number of characters of a text that `save` returns."""
 _TOO_LONG = f"more than {_TIMES_AS_LONG} times as long as for the given values"
 
 
@@ -210,7 +208,7 @@ class ComparedCalls:
         for number, place in requests:
             part = (self.effects.get(number) or self.make(number)).parts.get(place)
             if part is None or isinstance(part.content, str):
-                results.append(None if part is None else {"text": str(part.content)[:_SHOWN]})
+                results.append(None if part is None else {"text": part.content})
                 continue
             name = f"{os.getpid()}-{len(list(folder.iterdir()))}.npy"
             try:

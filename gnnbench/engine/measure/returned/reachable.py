@@ -207,7 +207,7 @@ def gradients_by_output(values: Iterable[Any], inputs: Mapping[str, Any]) -> tup
     depend on has a gradient of zeros. There are no gradients if the call itself freed the autograd graph.
     """
     tensors = [value for value in values if is_tensor(value)]
-    leaves = {place: value for place, value in inputs.items() if is_leaf(value)}
+    leaves = {place: value for place, value in inputs.items() if is_tensor(value) and value.requires_grad}
     if not tensors or not leaves:
         return {}, False
     torch = sys.modules["torch"]
