@@ -189,6 +189,12 @@ def _optimizer(value: Any) -> Parts:
     yield ".state", [list(state.values()) for state in value.state.values()]
 
 
+def _storage(store: Any) -> Parts:
+    yield from _items(vars(store)["_mapping"])
+    if "_slice_dict" in vars(store):  # it separates a batch into its graphs
+        yield ".slices", vars(store)["_slice_dict"]
+
+
 def _sparse_tensor(value: Any) -> Parts:
     """Return a SparseTensor as a COO tensor: the indices that it caches depend on earlier calls."""
     storage, torch = vars(vars(value)["storage"]), sys.modules["torch"]
@@ -214,9 +220,9 @@ def _scipy(value: Any) -> Parts:
 
 
 def _frame(value: Any) -> Parts:
-    columns = [value.iloc[:, number] for number in range(value.shape[1])]
-    yield from ((f"[{column.name!r}]", column.to_numpy()) for column in columns)
-    yield ".index", value.index.to_numpy()
+    for number, name in enumerate(value.columns):
+        yield f"[{name if value.columns.is_unique else number!r}]", value.iloc[:, number].to_numpy()
+    yield from ((".columns", value.columns.to_numpy()), (".index", value.index.to_numpy()))
 
 
 def _mask(array: Any) -> Any:
@@ -237,6 +243,7 @@ def dgl_features(graph: Any) -> list[Any]:
 
 
 def _dgl_content(graph: Any) -> Parts:
+    yield ".batch_num_nodes", {kind: graph.batch_num_nodes(kind) for kind in graph.ntypes}
     for relation in graph.canonical_etypes:
         yield f".edges({'-'.join(relation)})", list(graph.edges(etype=relation))
     yield from ((".ndata", dict(graph.ndata)), (".edata", dict(graph.edata)))
@@ -301,7 +308,7 @@ _KINDS: dict[str, Kind] = {
         _stored("_global_store", "_node_store_dict", "_edge_store_dict"), is_free=True
     ),
     "torch_geometric.data.storage.BaseStorage": Kind(
-        lambda store: _items(vars(store)["_mapping"]), is_free=True
+        lambda store: _items(vars(store)["_mapping"]), content=_storage, is_free=True
     ),
     "torch_geometric.sampler.neighbor_sampler.NeighborSampler": _WHOLE,
     "torch_geometric.loader.graph_saint.GraphSAINTSampler": Kind(_stored("adj", "data")),
@@ -322,13 +329,20 @@ _CONTAINERS: Mapping[type, Kind] = {
 """Kinds of containers and of their subclasses."""
 
 _LIBRARIES: Mapping[tuple[str, str], Kind] = {
-    ("networkx", "Graph"): Kind(_stored("_node", "_adj")),
+    ("networkx", "Graph"): Kind(
+        lambda graph: (*_stored("_node", "_adj")(graph), (".graph", vars(graph)["graph"]))
+    ),
     ("scipy.sparse", "sparray"): Kind(_scipy),
     ("scipy.sparse", "spmatrix"): Kind(_scipy),
     ("pandas", "DataFrame"): Kind(_frame),
-    ("pandas", "Series"): Kind(lambda value: (("", value.to_numpy()), (".index", value.index.to_numpy()))),
+    ("pandas", "Series"): Kind(
+        lambda value: (("", value.to_numpy()), (".index", value.index.to_numpy()), (".name", value.name))
+    ),
     ("polars", "DataFrame"): Kind(
-        lambda value: ((f"[{column.name!r}]", column.to_numpy()) for column in value.get_columns())
+        lambda value: (
+            *((f"[{column.name!r}]", column.to_numpy()) for column in value.get_columns()),
+            (".columns", tuple(value.columns)),
+        )
     ),
     ("numpy.ma", "MaskedArray"): Kind(
         lambda value: ((".mask", _mask(value)), (".data", value.filled(value.dtype.type())))
