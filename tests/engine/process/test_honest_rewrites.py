@@ -200,6 +200,10 @@ def spd():
     return values @ values.T + np.eye(30)
 
 
+def hermitian():
+    return spd() + 1j * (np.triu(spd(), 1) - np.tril(spd(), -1))
+
+
 def adjacency():
     return (np.abs(spd()) > 3).astype(float)
 
@@ -346,6 +350,7 @@ REWRITES = {
     ),
     "symmetric": (np.linalg.inv, lambda x: np.linalg.inv(x.T), spd),
     "positive definite": (np.linalg.solve, partial(scipy.linalg.solve, assume_a="pos"), spd, normal(30)),
+    "Hermitian": (np.linalg.inv, lambda x: np.linalg.inv(x.T.conj()), hermitian),
     "adjacency": (np.dot, lambda a, x: a.T @ x, adjacency, normal(30)),
     "triangular": (
         np.linalg.solve,

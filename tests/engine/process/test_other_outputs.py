@@ -58,6 +58,15 @@ def test_a_matrix_that_is_kept_for_other_indices_is_wrong(tmp_path, key):
         assert rewritten(tmp_path, spmm, keeps_a_copy, edges(50, 300), features(50, 4)).status == "differ"
 
 
+def test_a_transform_that_is_kept_for_other_complex_numbers_is_wrong(tmp_path):
+    kept = {}
+
+    def keeps(x):
+        return kept.setdefault(len(x), np.fft.fft(x))
+
+    assert rewritten(tmp_path, np.fft.fft, keeps, lambda: normal(30)() * 1j).fails
+
+
 def test_what_an_argument_keeps_for_other_indices_is_wrong(tmp_path):
     def keeps(tree, index, x):
         if id(index) not in tree.values:

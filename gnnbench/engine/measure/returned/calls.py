@@ -142,8 +142,8 @@ class ComparedCalls:
             self._snapshot.restore()
 
     def _gets_new(self, place: str, value: Any) -> bool:
-        is_chosen = self.level == ALL_NEW or (self.level == NUMBERS_NEW and array_of(value).dtype.kind == "f")
-        return is_chosen and place in self._may_change
+        kinds = {ALL_NEW: "biufc", NUMBERS_NEW: "fc", NONE_NEW: ""}[self.level]
+        return place in self._may_change and array_of(value).dtype.kind in kinds
 
     def _effects_of(self, number: int, call: Call, reach: Reachable) -> Effects:
         """Make a call whose inputs have been written, and return its effects."""

@@ -118,7 +118,7 @@ def new_values(values: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
 
     Signs are preserved, and so are bounds (of probabilities, for example). Whole numbers, which may be
     counts, only change their positions, unless all are equal. If some values are not whole, zeros keep their
-    positions, as in a triangular matrix. Values that are sorted along the last axis stay sorted. A symmetric
+    positions, as in a triangular matrix. Values that are sorted along the last axis stay sorted. A Hermitian
     or positive definite matrix keeps this property, because rows and columns are moved and scaled alike.
     """
     if order := _order(values):
@@ -142,6 +142,9 @@ def move_values(values: NDArray[Any], kind: str, rng: np.random.Generator, units
 
     At least three quarters of a type's digits are preserved. `kind`: the tensor's type (`torch.bfloat16`).
     """
+    if values.dtype.kind == "c":
+        numbers = np.ascontiguousarray(values).view(values.real.dtype)
+        return move_values(numbers, kind, rng, units).view(values.dtype)
     digits = {"torch.bfloat16": 8}.get(kind) or np.finfo(values.dtype).nmant + 1
     wide = values.astype(np.longdouble if values.dtype == np.longdouble else np.float64)
     _, exponents = np.frexp(wide)
@@ -165,7 +168,7 @@ def _sort(values: NDArray[Any], order: int) -> NDArray[Any]:
 def _is_symmetric(values: NDArray[Any]) -> bool:
     if values.ndim < 2 or not values.shape[-2] == values.shape[-1] > 1:  # noqa: PLR2004 - no matrix
         return False
-    return np.array_equal(values, np.swapaxes(values, -2, -1))
+    return np.array_equal(values, np.swapaxes(values, -2, -1).conj())
 
 
 def rounding(units: int) -> AbstractContextManager[object]:

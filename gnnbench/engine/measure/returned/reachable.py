@@ -147,7 +147,7 @@ def _may_change(value: Any) -> bool:
     if not is_writable or prod(value.shape) < 2:  # noqa: PLR2004
         return False
     numbers = array_of(value)
-    return numbers.dtype.kind in "fb" or (
+    return numbers.dtype.kind in "fcb" or (
         numbers.dtype.kind in "iu" and int(np.abs(numbers).max()) < _LARGEST_INDEX
     )
 
