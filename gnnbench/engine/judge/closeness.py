@@ -22,7 +22,8 @@ _LEAST_MULTIPLE = 16.0
 _FEW_NUMBERS = 3.0
 """A single number may change little by chance, so its multiple is 1 + _FEW_NUMBERS times as large."""
 _ROUNDINGS = 8.0
-"""An error of this many units is always allowed, for the roundings of a few operations."""
+"""An error of this many units is always allowed, for the roundings of a few operations. Both numbers are
+smaller in types with few digits, of which these would allow all."""
 _SPARED_DIGITS = 2.0
 """A long sum may lose half of its digits minus this number. If inputs are moved, it may lose one less."""
 
@@ -99,11 +100,12 @@ def compare(
     tiny = np.finfo(base.dtype).tiny  # smaller numbers have fewer digits
     unit = np.ldexp(np.maximum(sizes, tiny), 1 - precision)
     most = 2 ** (precision / 2 - _SPARED_DIGITS)
-    factor = _LEAST_MULTIPLE + min(math.sqrt(inputs), most / 2)
+    multiple, roundings = (min(number, max(most, 1.0)) for number in (_LEAST_MULTIPLE, _ROUNDINGS))
+    factor = multiple + min(math.sqrt(inputs), most / 2)
     factor *= 1 + _FEW_NUMBERS / math.sqrt(max(base.size, 1))
     with np.errstate(divide="ignore", over="ignore"):
         terms = np.full(1, most) if is_gradient else np.fmin((unit / changes) ** 2, min(inputs, most))
-        allowed = factor * changes + (_ROUNDINGS + terms) * unit
+        allowed = factor * changes + (roundings + terms) * unit
     errors = _errors(base, head)
     if not base.size:
         return _closeness(base, head, 0, 0.0, 0.0)
