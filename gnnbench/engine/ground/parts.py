@@ -146,11 +146,11 @@ def _items(value: Any, *, keys: bool = False) -> Parts:
 
 def _key_text(key: Any) -> str:
     """Return a dictionary's key as a text that is the same in each process. Returns "" for an object."""
-    if isinstance(key, tuple | frozenset):
+    if issubclass(type(key), tuple | frozenset):
         texts = list(map(_key_text, key))
-        texts = texts if isinstance(key, tuple) else sorted(texts)
+        texts = texts if issubclass(type(key), tuple) else sorted(texts)
         return f"({', '.join(texts)})" if all(texts) else ""
-    if isinstance(key, Enum):
+    if issubclass(type(key), Enum):
         return f"{type(key).__qualname__}.{key.name}"
     key = key.item() if type(key).__module__ == "numpy" and hasattr(key, "item") else key
     return repr(key) if type(key) in _PLAIN_KEYS or type(key).__module__ in _WITH_TEXTS else ""

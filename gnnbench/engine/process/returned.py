@@ -43,6 +43,8 @@ _UNSTEADY = "two calls of the base with equal inputs differ: random numbers, sto
 _VALUES = "different values: random without a seed, or from the time, a file or an earlier benchmark"
 _REPEATED = "the head, unlike the base, executes less code if an earlier call had the same inputs"
 _TOO_LONG = "compared with fewer new input values, as more of them make a call over 20 times as slow"
+_HARMLESS = {"type": "type", "order": "order of the keys", "code": "code"}
+"""What may differ of an output, by the last word of the place."""
 _ATTRIBUTE = re.compile(r"^output.*\.\w+$| after the calls$")
 
 
@@ -312,8 +314,8 @@ class _OutputComparison:
 def _harmless(place: str, *, is_new: bool = False) -> str:
     """Return a note on a value whose difference is harmless; empty if the difference matters."""
     container, _, what = place.rpartition(" ")
-    if what in ("type", "order"):
-        return f"the {what if what == 'type' else 'order of the keys'} of {container} differs"
+    if what in _HARMLESS:
+        return f"the {_HARMLESS[what]} of {container} differs"
     return f"{place} differs" if is_private(place) or (is_new and _ATTRIBUTE.search(place)) else ""
 
 

@@ -183,6 +183,18 @@ WRONG = {
         lambda _: None,
         lambda: random.Random(3).sample(range(99), 50),
     ),
+    "texts are not sorted": (
+        "the base changes argument 1, but the head does not",
+        lambda texts: texts.sort() or 1,
+        lambda _: 1,
+        lambda: np.array(["b", "a"]),
+    ),
+    "bytes are not filled": (
+        "argument 1 after the call is bytearray",
+        lambda buffer: buffer.extend(b"ab") or 1,
+        lambda buffer: buffer.extend(b"b") or 1,
+        bytearray,
+    ),
     "dictionary is not filled": (
         "the base changes argument 1[10], but the head does not",
         fills(30),
@@ -280,6 +292,12 @@ RESERVED = {
         "the type of output differs",
         lambda x: [x * 2, 1],
         lambda x: (x * 2, 1),
+        normal(3),
+    ),
+    "another function": (
+        "the code of output differs",
+        lambda _: lambda x: x * 2,
+        lambda _: lambda x: x * 3,
         normal(3),
     ),
     "another order of keys": (

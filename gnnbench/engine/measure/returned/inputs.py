@@ -71,8 +71,12 @@ class Snapshot:
                 gradient = self._gradients[id(value)]
                 value.grad = None if gradient is None else gradient.clone()
         for container, content in self._containers.values():
+            if isinstance(container, np.ndarray):
+                container[...] = content
+                continue
             container.clear()
-            (container.extend if isinstance(container, list | deque) else container.update)(content)
+            is_list = isinstance(container, list | deque | bytearray)
+            (container.extend if is_list else container.update)(content)
 
 
 def equal(left: NDArray[Any], right: NDArray[Any]) -> bool:

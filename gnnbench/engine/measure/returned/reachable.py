@@ -34,7 +34,7 @@ _MOST = 20_000
 """Largest number of objects."""
 _LEFT_OUT = (type, ModuleType, BuiltinFunctionType)
 """Attributes of objects of these types are not inputs."""
-_CONTAINERS = (list, dict, set, deque, Counter, OrderedDict, defaultdict)
+_CONTAINERS = (list, dict, set, deque, Counter, OrderedDict, defaultdict, bytearray)
 _LARGEST_INDEX = 1 << 32
 """Larger whole numbers may be addresses."""
 _SHARED = re.compile(r"^(\w+)-(\w+) ...s ", re.MULTILINE)
@@ -51,11 +51,11 @@ class Reachable:
         self._free: dict[str, Any] = {}
         """Arrays that may get other values independently. Parts of one object may have to fit together."""
         self.plain: dict[str, Any] = {}
-        """Numbers and texts among the arguments, by place."""
+        """Numbers and texts among the arguments, and arrays of texts, by place."""
         self.state: dict[str, Any] = {}
         """Numbers and texts in the arguments, except in private attributes (`_name`)."""
         self.containers: list[Any] = []
-        """Lists, dictionaries and sets in the arguments."""
+        """Lists, dictionaries, sets and arrays of texts in the arguments."""
         self.containers_of_objects: list[Any] = []
         """The containers that are attributes of objects; they may be caches."""
         self._is_argument = True
@@ -77,11 +77,12 @@ class Reachable:
         """Add a value, or its parts; `is_free` tells whether it may get other values."""
         if id(value) in self._visited or depth > _DEEPEST or len(self._visited) > _MOST:
             return
-        if self._is_argument and type(value) in _CONTAINERS:
+        is_of_texts = type(value) is np.ndarray and not is_array(value) and value.flags.writeable
+        if self._is_argument and (type(value) in _CONTAINERS or is_of_texts):
             self.containers.append(value)
             self.containers_of_objects += [] if is_free else [value]
         is_whole = isinstance(value, list | tuple) and is_plain_list(value)
-        is_whole |= self._is_argument and type(value) is set
+        is_whole |= self._is_argument and (type(value) in (set, bytearray) or is_of_texts)
         if is_whole or isinstance(value, PLAIN):
             if is_free:
                 self.plain[place] = copy(value)
