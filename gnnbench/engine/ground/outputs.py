@@ -109,15 +109,7 @@ class OutputParts:
 def parts(value: Any) -> dict[str, Any]:
     """Return tensors, arrays and plain values by place: `""` for the output itself, `['paper'][0].mean`.
 
-    Dictionaries, lists, tuples, named tuples, sets and dataclasses are opened, and so are PyG's Data, DGL's
-    and NetworkX's graphs, DataFrames of pandas and Polars, and SciPy's sparse matrices. A SparseTensor
-    becomes a sparse COO tensor of torch. An `array.array`, and an object with NumPy's `__array__`, becomes an
-    array of NumPy. A list or tuple of many floats, whole numbers, or other plain values is one part, a tuple.
-    An empty container is `()`.
-
-    Raises:
-        UncomparableError: a part has another type; the message names it and its place.
-        TooMuchError: there are too many parts.
+    Raises UncomparableError if a part has another type, and TooMuchError if there are too many parts.
     """
     return OutputParts(value).parts
 

@@ -131,10 +131,7 @@ def captured(function: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _items(value: Any, *, keys: bool = False) -> Parts:
-    """Return the items of a dictionary. A key that is an object is written as its type and position.
-
-    `keys`: return such objects too.
-    """
+    """Return the items of a dictionary, and its `keys` that are objects: their texts are type and number."""
     items = dict.items(value) if issubclass(type(value), dict) else value.items()
     for number, (key, item) in enumerate(items):
         text = (key_text := _key_text(key)) or f"{type(key).__qualname__} {number}"
@@ -223,10 +220,6 @@ def _frame(value: Any) -> Parts:
     for number, name in enumerate(value.columns):
         yield f"[{name if value.columns.is_unique else number!r}]", value.iloc[:, number].to_numpy()
     yield from ((".columns", value.columns.to_numpy()), (".index", value.index.to_numpy()))
-
-
-def _mask(array: Any) -> Any:
-    return sys.modules["numpy"].ma.getmaskarray(array)  # an array in which nothing is masked may have no mask
 
 
 def _dgl(graph: Any) -> Parts:
@@ -345,7 +338,10 @@ _LIBRARIES: Mapping[tuple[str, str], Kind] = {
         )
     ),
     ("numpy.ma", "MaskedArray"): Kind(
-        lambda value: ((".mask", _mask(value)), (".data", value.filled(value.dtype.type())))
+        lambda value: (
+            (".mask", sys.modules["numpy"].ma.getmaskarray(value)),
+            (".data", value.filled(value.dtype.type())),
+        )
     ),
 }
 """Kinds by module and name of a library's type. They call functions of the library to read the parts."""

@@ -133,11 +133,8 @@ def _failure(answer: Mapping[str, Any]) -> str:
 
 
 def unsteady_places(base: Mapping[str, Any], again: Mapping[str, Any], fetch: Fetch) -> UnsteadyPlaces:
-    """Return where two processes of the base differ by more than rounding.
-
-    `base` and `again` are the answers of these processes to `return`. Numbers in the inputs are not excluded:
-    if they differ, the outputs cannot be compared at all.
-    """
+    """Return where the answers of two processes of the base to `return` differ by more than rounding."""
+    # If numbers in the inputs differ, the outputs cannot be compared at all.
     texts = {place for place, part in base["inputs"].items() if part[0] == TEXT}
     places = {
         place for place in texts & again["inputs"].keys() if base["inputs"][place] != again["inputs"][place]

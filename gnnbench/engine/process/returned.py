@@ -64,10 +64,7 @@ def agreement(
     without: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict,
     note: str = "",
 ) -> Agreement:
-    """Return how far outputs agree, given the sides' answers to the command `return`.
-
-    `without` returns an answer without the places that are not compared; `note` names these places.
-    """
+    """Return how far answers to `return` agree, without places that `without` removes and `note` names."""
     for side, answer in zip(SIDES, (base, head), strict=True):
         if answer["answer"] != "returned":
             return not_compared(answer["reason"])
@@ -222,18 +219,14 @@ class _OutputComparison:
                 self._compare_values(number, place, base_part[0])
 
     def _may_lack(self, side: int, number: int, place: str) -> bool:
-        """Tell whether it is harmless that a side lacks a value that the other side has.
-
-        Besides the values that `_harmless` names, a side may lack values of an input that it does not have,
-        and gradients whose graph it has freed. The base may lack parts of outputs that cannot be read.
-        """
+        """Tell whether it is harmless that a side lacks a value that the other side has."""
         call = self._calls[side][number]
         if harmless := _harmless(place, is_new=side == _BASE or place.endswith(" after the calls")):
             self._notes.append(harmless)
             return True
         if place.startswith("output"):
             return side == _BASE and any(place.startswith(f"output{path}") for path in call["left"])
-        input_place = input_of(place)
+        input_place = input_of(place)  # a side may lack the input, or have freed the graph of its gradient
         if input_place in self._inputs[1 - side] and input_place not in self._inputs[side]:
             self._lacking += [f"base has {input_place}"] if side == _HEAD else []
             return True
@@ -320,10 +313,7 @@ def _harmless(place: str, *, is_new: bool = False) -> str:
 
 
 def _difference(place: str, closeness: Closeness, errors: Sequence[Any] = (None,)) -> str:
-    """Return the message on numbers that differ.
-
-    `errors`: the error of each side compared with a reference; None where there is no reference.
-    """
+    """Return the message on numbers that differ; `errors` are those of both sides against a reference."""
     index = str(list(closeness.place)) if closeness.place else ""
     base, head = closeness.base, closeness.head
     number = f"{place}{index} is {head} instead of {base}"

@@ -77,10 +77,7 @@ def _folders(roots: tuple[str, ...], _modules: int, current: str) -> re.Pattern[
 
 
 def plain(value: Any) -> str | None:
-    """Describe a number, a string, or a container of such values. Returns None for other values.
-
-    The description does not depend on the process, on its working folder, or on its hash seed.
-    """
+    """Describe a number, a string, or a container of such values, alike in each process; None for others."""
     kind = type(value)
     if kind is str or kind in _PATHS:
         return without_folders(repr(str(value)))
@@ -109,10 +106,7 @@ def _in_c(value: Any) -> str | None:
 
 
 def pickled_parts(value: Any) -> tuple[Any, ...]:
-    """Return the parts of an object that pickle would save, if its type is a C type of the standard library.
-
-    Returns an empty tuple for other objects, and if pickling fails. Does not run code under test.
-    """
+    """Return the parts that pickle would save of an object of the standard library in C; empty for others."""
     kind = type(value)
     if hasattr(value, "__dict__") or str(kind.__module__).partition(".")[0] not in _LIBRARY:
         return ()

@@ -106,11 +106,7 @@ class ComparedCalls:
         return (is_new or is_copied) and self._make(AGAIN).steps == steps
 
     def make(self, number: int) -> Effects:
-        """Make a call, save its effects, and restore the inputs.
-
-        Raises MemoryError if there is no room for copies of the inputs. Raises TooMuchError if inputs or
-        outputs are too large to be compared. Errors when reading an input or an output are not caught.
-        """
+        """Make a call, save its effects, and restore the inputs; MemoryError, TooMuchError: no room."""
         self.effects[number] = self._make(number)
         return self.effects[number]
 
@@ -200,15 +196,12 @@ class ComparedCalls:
         return effects
 
     def save(self, requests: Iterable[tuple[int, str]], folder: Path) -> list[dict[str, str] | None]:
-        """Write arrays to `.npy` files. Returns a file name, an error or a text for each request.
-
-        `requests`: pairs of a call's number and a place in its effects. A missing place has the result None.
-        """
+        """Write arrays to `.npy` files; return for each call and place a file, an error, a text or None."""
         results: list[dict[str, str] | None] = []
         for number, place in requests:
             part = (self.effects.get(number) or self.make(number)).parts.get(place)
             if part is None or isinstance(part.content, str):
-                results.append(None if part is None else {"text": part.content})
+                results.append(None if part is None else {"text": str(part.content)})
                 continue
             name = f"{os.getpid()}-{len(list(folder.iterdir()))}.npy"
             try:
@@ -265,11 +258,8 @@ def snapshot_inputs(calls: Pedantic) -> Snapshot | None:
 
 
 def _copy(call: Call) -> Call | None:
-    """Return a call with copies of its tensors and arrays. Returns None if one cannot be copied.
-
-    Values that the function captured are not copied, because they may be caches.
-    """
-    copies = Copies()
+    """Return a call with copies of its tensors and arrays. Returns None if one cannot be copied."""
+    copies = Copies()  # not of captured values: they may be caches
 
     def of(value: Any) -> Any:
         return value.copy() if isinstance(value, np.ndarray) else copies.of(value)

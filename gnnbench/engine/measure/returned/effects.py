@@ -61,10 +61,7 @@ class Effects:
     def read_output(
         self, output: Any, reach: Reachable, tested: Collection[str], *, has_gradients: bool
     ) -> dict[str, Any]:
-        """Store copies of an output and of gradients; return the output's arrays, tensors and lists by place.
-
-        Arrays and tensors that share memory with an input are not returned.
-        """
+        """Store copies of an output and gradients; return its own arrays, tensors and lists by place."""
         if output is None:
             return {}
         contents = OutputParts(output, tested, digest.plain)

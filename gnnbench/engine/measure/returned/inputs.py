@@ -85,15 +85,12 @@ def equal(left: NDArray[Any], right: NDArray[Any]) -> bool:
 
 
 def write(value: Any, content: NDArray[Any]) -> None:
-    """Write numbers to a tensor or an array, unless it has them: writing would invalidate caches.
-
-    A view that is not writable is left unchanged; its base is written to.
-    """
+    """Write numbers to a tensor or an array, unless it has them: writing would invalidate caches."""
     current = array_of(value)
     if current.shape != content.shape or equal(current, content):
         return
     if isinstance(value, np.ndarray):
-        if value.flags.writeable:
+        if value.flags.writeable:  # else its base is written to
             value[...] = content
     elif not is_expanded(value):
         torch = sys.modules["torch"]
@@ -142,14 +139,11 @@ def new_values(values: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
 
 
 def move_values(values: NDArray[Any], kind: str, rng: np.random.Generator, units: int = 1) -> NDArray[Any]:
-    """Return floating-point numbers moved up or down by some units in the last place (ULP), except zeros.
-
-    At least three quarters of a type's digits are preserved. `kind`: the tensor's type (`torch.bfloat16`).
-    """
+    """Return floating-point numbers, of torch's type `kind`, moved up or down by some ULP, except zeros."""
     if values.dtype.kind == "c":
         numbers = np.ascontiguousarray(values).view(values.real.dtype)
         return move_values(numbers, kind, rng, units).view(values.dtype)
-    digits = {"torch.bfloat16": 8}.get(kind) or np.finfo(values.dtype).nmant + 1
+    digits = {"torch.bfloat16": 8}.get(kind) or np.finfo(values.dtype).nmant + 1  # of which at least 3/4 stay
     wide = values.astype(np.longdouble if values.dtype == np.longdouble else np.float64)
     _, exponents = np.frexp(wide)
     unit = np.where(wide == 0, 0.0, min(units, 2 ** (digits // 4)) * np.ldexp(1.0, exponents - digits))

@@ -105,10 +105,7 @@ def _of_tensor(place: str, value: Any) -> Iterator[tuple[str, Portable]]:
 
 
 def array_of(value: Any) -> NDArray[Any]:
-    """Return the content of a strided tensor or an array as a NumPy array, which may share memory with it.
-
-    Raises RuntimeError or TypeError if NumPy cannot represent the content.
-    """
+    """Return a tensor or an array as an array, which may share memory, or raise RuntimeError or TypeError."""
     if isinstance(value, np.ndarray):
         return value
     torch = sys.modules["torch"]

@@ -115,10 +115,8 @@ class Reachable:
             yield from ((name, item, False) for name, item in attributes_of(value) or ())
 
     def _captured_by(self, function: FunctionType) -> Iterator[tuple[str, Any, bool]]:
-        """Yield values that a function captured and, if it is in the test's module, globals that it names.
-
-        Numbers and texts that a function of another module captured are left out: they are part of its code.
-        """
+        """Yield values that a function captured and, if it is in the test's module, globals that it names."""
+        # Numbers and texts that a function of another module captured are part of its code.
         is_tests = function.__globals__ is self._scope
         items = [("", value) for value in function.__defaults__ or ()]
         items += captured(function)
@@ -202,11 +200,7 @@ def set_gradients(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def gradients_by_output(values: Iterable[Any], inputs: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-    """Return gradients of a call's output with respect to its inputs, and whether the output has a graph.
-
-    The output gradients are pseudo-random, the same for base and head. An input that the output does not
-    depend on has a gradient of zeros. There are no gradients if the call itself freed the autograd graph.
-    """
+    """Return gradients of a call's output with respect to its inputs, and whether the output has a graph."""
     tensors = [value for value in values if is_tensor(value)]
     leaves = {place: value for place, value in inputs.items() if is_tensor(value) and value.requires_grad}
     if not tensors or not leaves:
@@ -219,7 +213,7 @@ def gradients_by_output(values: Iterable[Any], inputs: Mapping[str, Any]) -> tup
     try:
         if outputs:
             gradients = torch.autograd.grad(outputs, list(leaves.values()), directions, allow_unused=True)
-    except RuntimeError:
+    except RuntimeError:  # the call itself freed the graph
         return {}, False
     return {
         f"{_OF.format(place)} by the output": torch.zeros_like(leaf) if gradient is None else _dense(gradient)
