@@ -22,8 +22,7 @@ _LEAST_MULTIPLE = 16.0
 _FEW_NUMBERS = 3.0
 """A single number may change little by chance, so its multiple is 1 + _FEW_NUMBERS times as large."""
 _ROUNDINGS = 8.0
-"""An error of this many units is always allowed, for the roundings of a few operations. Both numbers are
-smaller in types with few digits, of which these would allow all."""
+"""An error of this many units is always allowed for a few roundings; in types with few digits, fewer."""
 _SPARED_DIGITS = 2.0
 """A long sum may lose half of its digits minus this number. If inputs are moved, it may lose one less."""
 
@@ -197,10 +196,8 @@ def input_of(part: str) -> str:
 
 
 def as_in_base(base: Mapping[str, Any], head: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the head's report with the base's names of renamed inputs, and the head's names by these.
-
-    An input counts as renamed if each side has its content under a name that the other side lacks.
-    """
+    """Return the head's report with the base's names of renamed inputs, and the head's names by these."""
+    # An input counts as renamed if each side has its content under a name that the other side lacks.
     remaining = [name for name in base["inputs"] if name not in head["inputs"]]
     base_names: dict[str, str] = {}
     for name, content in head["inputs"].items():

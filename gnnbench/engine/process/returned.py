@@ -30,6 +30,8 @@ place. It returns None if the call has no value at this place."""
 _BASE, _HEAD = range(2)
 _SHOWN = 60
 """Largest number of characters that are shown of a text."""
+_MOST = 5
+"""Largest number of notes that are shown."""
 _SMALL = 2.0**-6
 """If the error is more than this fraction of the largest value, lower precision is not the cause."""
 _MANY = 0.25
@@ -131,7 +133,9 @@ class _OutputComparison:
             return Agreement("differ", str(error))
         if self._lacking:
             return not_compared(f"the sides get different inputs: only the {self._lacking[0]}")
-        reservation = "; ".join(dict.fromkeys(self._notes))
+        notes = [*dict.fromkeys(self._notes)]
+        notes[_MOST:] = [f"{len(notes) - _MOST} more"] if len(notes) > _MOST else []
+        reservation = "; ".join(notes)
         if not self._compared:
             return not_compared(reservation or "the call returns nothing and changes no argument")
         repeated = self._same_replaced and self._sides[_HEAD]["kept"] and not self._sides[_BASE]["kept"]

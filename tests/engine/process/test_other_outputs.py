@@ -318,6 +318,12 @@ RESERVED = {
         lambda x: [x * 2, (value for value in x * 1)],
         normal(3),
     ),
+    "many generators": (
+        "output[4], a builtins.generator, cannot be compared; 5 more",
+        lambda x: [(value for value in x) for _ in range(10)] + [1],
+        lambda x: [(value for value in x * 1) for _ in range(10)] + [1],
+        normal(3),
+    ),
     "ties": (
         "output changes when the inputs change by units",
         lambda x: x.argsort(),
