@@ -45,12 +45,10 @@ class OutputParts:
         """Tensors, arrays and plain values by place. The place of the output itself is `""`."""
         self.uncomparable: dict[str, str] = {}
         """Types of the parts that cannot be compared, by place."""
-        self.kinds: dict[str, str] = {}
-        """Types of containers and objects, by place."""
+        self.opened: dict[str, Any] = {}
+        """Containers, objects and functions, by place; their parts may be a single one."""
         self.orders: dict[str, str] = {}
         """Keys of dictionaries in order, by place."""
-        self.lists: dict[str, Any] = {}
-        """Lists that are a single part, by place."""
         self._open("", value, ())
 
     def _open(self, place: str, value: Any, outer: tuple[int, ...]) -> None:
@@ -61,10 +59,8 @@ class OutputParts:
             self._add(place, value)
             return
         if issubclass(type(value), list | tuple | deque) and is_plain_list(value):
-            self.kinds[place] = type(value).__qualname__
+            self.opened[place] = value
             self._add(place, tuple(value))
-            if issubclass(type(value), list):
-                self.lists[place] = value
             return
         content = walker.content_of(value, self._tested)
         if content is None and not self._is_leaf(value) and (self._plain or is_dataclass(value)):
@@ -73,7 +69,7 @@ class OutputParts:
             self._add_leaf(place, value)
             return
         items = list(content)
-        self.kinds[place] = type(value).__qualname__
+        self.opened[place] = value
         if issubclass(type(value), Mapping):
             self.orders[place] = " ".join(name for name, _ in items)
         for name, item in items:
@@ -113,15 +109,7 @@ class OutputParts:
 def parts(value: Any) -> dict[str, Any]:
     """Return tensors, arrays and plain values by place: `""` for the output itself, `['paper'][0].mean`.
 
-    Dictionaries, lists, tuples, named tuples, sets and dataclasses are opened, and so are PyG's Data, DGL's
-    and NetworkX's graphs, DataFrames of pandas and Polars, and SciPy's sparse matrices. A SparseTensor
-    becomes a sparse COO tensor of torch. An `array.array`, and an object with NumPy's `__array__`, becomes an
-    array of NumPy. A list or tuple of many floats, whole numbers, or other plain values is one part, a tuple.
-    An empty container is `()`.
-
-    Raises:
-        UncomparableError: a part has another type; the message names it and its place.
-        TooMuchError: there are too many parts.
+    Raises UncomparableError if a part has another type, and TooMuchError if there are too many parts.
     """
     return OutputParts(value).parts
 

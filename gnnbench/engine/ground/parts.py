@@ -5,11 +5,13 @@ Types are identified by name, so that gnnbench imports no package that the measu
 Parts are read from where they are stored: no function of the code under test runs.
 """
 
+import re
 import sys
 import zlib
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from enum import Enum
 from functools import partial
 from types import MappingProxyType, MemberDescriptorType, MethodType
 from typing import Any, NamedTuple
@@ -17,6 +19,7 @@ from typing import Any, NamedTuple
 Parts = Iterable[tuple[str, Any]]
 """The parts of a value, each with the expression to reach it: `[0]`, `['x']`, `.weight`."""
 
+_IN_BRACKETS = re.compile(r"\[[^]]*]")
 _FEW = 60
 """Most characters that are shown of a dictionary's key; a hash distinguishes longer keys."""
 
@@ -81,7 +84,13 @@ def attributes_of(value: Any) -> Parts | None:
         if isinstance(slot, MemberDescriptorType):
             with suppress(AttributeError):  # it is empty
                 attributes[slot.__name__] = slot.__get__(value)
-    return ((f".{name}", item) for name, item in attributes.items())
+    is_value = type(value).__module__ in _WITH_TEXTS
+    return ((f".{name.strip('_') if is_value else name}", item) for name, item in attributes.items())
+
+
+def is_private(place: str) -> bool:
+    """Tell whether a place is, or is in, a private attribute of an object. Keys are in brackets."""
+    return "._" in _IN_BRACKETS.sub("", place)
 
 
 def is_tensor(value: Any) -> bool:
@@ -121,21 +130,27 @@ def captured(function: Any) -> Iterator[tuple[str, Any]]:
             continue
 
 
-def _items(value: Any) -> Parts:
-    """Return the items of a dictionary. A key that is an object is written as its type and position."""
+def _items(value: Any, *, keys: bool = False) -> Parts:
+    """Return the items of a dictionary, and its `keys` that are objects: their texts are type and number."""
     items = dict.items(value) if issubclass(type(value), dict) else value.items()
     for number, (key, item) in enumerate(items):
-        yield f"[{_key_text(number, key)}]", item
+        text = (key_text := _key_text(key)) or f"{type(key).__qualname__} {number}"
+        name = text if len(text) <= _FEW else f"{text[:_FEW]}... {zlib.crc32(text.encode()):08x}"
+        yield f"[{name}]", item
+        if keys and not key_text:
+            yield f"[{name}].key", key
 
 
-def _key_text(number: int, key: Any) -> str:
-    """Return a dictionary's key as a text that is the same in each process."""
-    if isinstance(key, tuple):
-        return f"({', '.join(_key_text(number, item) for item in key)})"
-    if type(key) not in _PLAIN_KEYS and type(key).__module__ not in ("numpy", "enum"):
-        return f"{type(key).__qualname__} {number}"
-    text = repr(key)
-    return text if len(text) <= _FEW else f"{text[:_FEW]}... {zlib.crc32(text.encode()):08x}"
+def _key_text(key: Any) -> str:
+    """Return a dictionary's key as a text that is the same in each process. Returns "" for an object."""
+    if issubclass(type(key), tuple | frozenset):
+        texts = list(map(_key_text, key))
+        texts = texts if issubclass(type(key), tuple) else sorted(texts)
+        return f"({', '.join(texts)})" if all(texts) else ""
+    if issubclass(type(key), Enum):
+        return f"{type(key).__qualname__}.{key.name}"
+    key = key.item() if type(key).__module__ == "numpy" and hasattr(key, "item") else key
+    return repr(key) if type(key) in _PLAIN_KEYS or type(key).__module__ in _WITH_TEXTS else ""
 
 
 def _elements(value: Any) -> Parts:
@@ -146,10 +161,8 @@ def _elements(value: Any) -> Parts:
 def _members(value: Any) -> Parts:
     """Return a set's members in an order that does not depend on the process, except for objects."""
     kind = next(base for base in (set, frozenset) if issubclass(type(value), base))
-    items = list(kind.__iter__(value))
-    if all(type(item) in _PLAIN_KEYS for item in items):
-        items.sort(key=repr)
-    return ((f"{{{number}}}", item) for number, item in enumerate(items))
+    members = sorted(kind.__iter__(value), key=_key_text)
+    return ((f"{{{number}}}", item) for number, item in enumerate(members))
 
 
 def _stored(*names: str) -> Callable[[Any], Parts]:
@@ -165,12 +178,18 @@ def _module(value: Any) -> Parts:
     for name in ("_parameters", "_buffers", "_modules"):
         for key, item in vars(value)[name].items():
             if item is not None:
-                yield f".{key}", item
+                yield f"[{key!r}]" if key.startswith("_") else f".{key}", item
 
 
 def _optimizer(value: Any) -> Parts:
     yield ".param_groups", [group["params"] for group in value.param_groups]
     yield ".state", [list(state.values()) for state in value.state.values()]
+
+
+def _storage(store: Any) -> Parts:
+    yield from _items(vars(store)["_mapping"])
+    if "_slice_dict" in vars(store):  # it separates a batch into its graphs
+        yield ".slices", vars(store)["_slice_dict"]
 
 
 def _sparse_tensor(value: Any) -> Parts:
@@ -198,9 +217,9 @@ def _scipy(value: Any) -> Parts:
 
 
 def _frame(value: Any) -> Parts:
-    columns = [value.iloc[:, number] for number in range(value.shape[1])]
-    yield from ((f"[{column.name!r}]", column.to_numpy()) for column in columns)
-    yield ".index", value.index.to_numpy()
+    for number, name in enumerate(value.columns):
+        yield f"[{name if value.columns.is_unique else number!r}]", value.iloc[:, number].to_numpy()
+    yield from ((".columns", value.columns.to_numpy()), (".index", value.index.to_numpy()))
 
 
 def _dgl(graph: Any) -> Parts:
@@ -217,6 +236,7 @@ def dgl_features(graph: Any) -> list[Any]:
 
 
 def _dgl_content(graph: Any) -> Parts:
+    yield ".batch_num_nodes", {kind: graph.batch_num_nodes(kind) for kind in graph.ntypes}
     for relation in graph.canonical_etypes:
         yield f".edges({'-'.join(relation)})", list(graph.edges(etype=relation))
     yield from ((".ndata", dict(graph.ndata)), (".edata", dict(graph.edata)))
@@ -226,6 +246,8 @@ _HEAP = 1 << 9
 _HEAP_OR_FIXED = _HEAP | 1 << 8
 """Type flags: a class written in Python is on the heap and not immutable, so only the first bit is set."""
 _PLAIN_KEYS = frozenset({bool, int, float, complex, str, bytes, type(None)})
+_WITH_TEXTS = ("datetime", "decimal", "fractions", "ipaddress", "statistics", "uuid")
+"""Modules with types whose `repr` is their whole value."""
 
 LEAF = Kind(lambda _: ())
 TENSOR = Kind(lambda value: (("", part) for part in strided_parts(value)), subclasses=False)
@@ -262,7 +284,11 @@ _KINDS: dict[str, Kind] = {
         is_free=True,
     ),
     "builtins.dict": Kind(
-        _items, lambda value, parts: dict(zip(value, parts, strict=True)), subclasses=False, is_free=True
+        _items,
+        lambda value, parts: dict(zip(value, parts, strict=True)),
+        partial(_items, keys=True),
+        subclasses=False,
+        is_free=True,
     ),
     "torch.Tensor": TENSOR,
     "torch.nn.parameter.Parameter": TENSOR,
@@ -275,7 +301,7 @@ _KINDS: dict[str, Kind] = {
         _stored("_global_store", "_node_store_dict", "_edge_store_dict"), is_free=True
     ),
     "torch_geometric.data.storage.BaseStorage": Kind(
-        lambda store: _items(vars(store)["_mapping"]), is_free=True
+        lambda store: _items(vars(store)["_mapping"]), content=_storage, is_free=True
     ),
     "torch_geometric.sampler.neighbor_sampler.NeighborSampler": _WHOLE,
     "torch_geometric.loader.graph_saint.GraphSAINTSampler": Kind(_stored("adj", "data")),
@@ -289,23 +315,33 @@ _KINDS: dict[str, Kind] = {
 """Kinds by the full name of a type. A subclass has the kind of its nearest base."""
 
 _CONTAINERS: Mapping[type, Kind] = {
-    **dict.fromkeys((dict, MappingProxyType), Kind(_items, is_free=True)),
+    **dict.fromkeys((dict, MappingProxyType), Kind(_items, content=partial(_items, keys=True), is_free=True)),
     **dict.fromkeys((list, tuple, deque), Kind(_elements, is_free=True)),
     **dict.fromkeys((set, frozenset), Kind(_members)),
 }
 """Kinds of containers and of their subclasses."""
 
 _LIBRARIES: Mapping[tuple[str, str], Kind] = {
-    ("networkx", "Graph"): Kind(_stored("_node", "_adj")),
+    ("networkx", "Graph"): Kind(
+        lambda graph: (*_stored("_node", "_adj")(graph), (".graph", vars(graph)["graph"]))
+    ),
     ("scipy.sparse", "sparray"): Kind(_scipy),
     ("scipy.sparse", "spmatrix"): Kind(_scipy),
     ("pandas", "DataFrame"): Kind(_frame),
-    ("pandas", "Series"): Kind(lambda value: (("", value.to_numpy()), (".index", value.index.to_numpy()))),
+    ("pandas", "Series"): Kind(
+        lambda value: (("", value.to_numpy()), (".index", value.index.to_numpy()), (".name", value.name))
+    ),
     ("polars", "DataFrame"): Kind(
-        lambda value: ((f"[{column.name!r}]", column.to_numpy()) for column in value.get_columns())
+        lambda value: (
+            *((f"[{column.name!r}]", column.to_numpy()) for column in value.get_columns()),
+            (".columns", tuple(value.columns)),
+        )
     ),
     ("numpy.ma", "MaskedArray"): Kind(
-        lambda value: ((".mask", value.mask), (".data", value.filled(value.dtype.type())))
+        lambda value: (
+            (".mask", sys.modules["numpy"].ma.getmaskarray(value)),
+            (".data", value.filled(value.dtype.type())),
+        )
     ),
 }
 """Kinds by module and name of a library's type. They call functions of the library to read the parts."""

@@ -22,7 +22,7 @@ _LEAST_MULTIPLE = 16.0
 _FEW_NUMBERS = 3.0
 """A single number may change little by chance, so its multiple is 1 + _FEW_NUMBERS times as large."""
 _ROUNDINGS = 8.0
-"""An error of this many units is always allowed, for the roundings of a few operations."""
+"""An error of this many units is always allowed for a few roundings; in types with few digits, fewer."""
 _SPARED_DIGITS = 2.0
 """A long sum may lose half of its digits minus this number. If inputs are moved, it may lose one less."""
 
@@ -99,11 +99,12 @@ def compare(
     tiny = np.finfo(base.dtype).tiny  # smaller numbers have fewer digits
     unit = np.ldexp(np.maximum(sizes, tiny), 1 - precision)
     most = 2 ** (precision / 2 - _SPARED_DIGITS)
-    factor = _LEAST_MULTIPLE + min(math.sqrt(inputs), most / 2)
+    multiple, roundings = (min(number, max(most, 1.0)) for number in (_LEAST_MULTIPLE, _ROUNDINGS))
+    factor = multiple + min(math.sqrt(inputs), most / 2)
     factor *= 1 + _FEW_NUMBERS / math.sqrt(max(base.size, 1))
     with np.errstate(divide="ignore", over="ignore"):
         terms = np.full(1, most) if is_gradient else np.fmin((unit / changes) ** 2, min(inputs, most))
-        allowed = factor * changes + (_ROUNDINGS + terms) * unit
+        allowed = factor * changes + (roundings + terms) * unit
     errors = _errors(base, head)
     if not base.size:
         return _closeness(base, head, 0, 0.0, 0.0)
@@ -195,11 +196,8 @@ def input_of(part: str) -> str:
 
 
 def as_in_base(base: Mapping[str, Any], head: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the head's report on its outputs, in which renamed inputs have their names in the base.
-
-    An input counts as renamed if each side has its content under a name that the other side lacks. The second
-    value maps each part of an output, named as in the base, to its name in the head.
-    """
+    """Return the head's report with the base's names of renamed inputs, and the head's names by these."""
+    # An input counts as renamed if each side has its content under a name that the other side lacks.
     remaining = [name for name in base["inputs"] if name not in head["inputs"]]
     base_names: dict[str, str] = {}
     for name, content in head["inputs"].items():

@@ -1,7 +1,6 @@
 """Compares the outputs of base and head, except for values that differ from process to process.
 
-A second process of the base reveals such values, for example addresses, temporary folders or process ids. A
-*place*, such as `argument 1` or `output['x'][0]`, names a value in the inputs or the output.
+A second process of the base reveals such values, for example addresses, temporary folders or process ids.
 """
 
 from bisect import bisect
@@ -133,11 +132,8 @@ def _failure(answer: Mapping[str, Any]) -> str:
 
 
 def unsteady_places(base: Mapping[str, Any], again: Mapping[str, Any], fetch: Fetch) -> UnsteadyPlaces:
-    """Return where two processes of the base differ by more than rounding.
-
-    `base` and `again` are the answers of these processes to `return`. Numbers in the inputs are not excluded:
-    if they differ, the outputs cannot be compared at all.
-    """
+    """Return where the answers of two processes of the base to `return` differ by more than rounding."""
+    # If numbers in the inputs differ, the outputs cannot be compared at all.
     texts = {place for place, part in base["inputs"].items() if part[0] == TEXT}
     places = {
         place for place in texts & again["inputs"].keys() if base["inputs"][place] != again["inputs"][place]

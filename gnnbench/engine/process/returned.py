@@ -8,11 +8,13 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
 
 from ..ground import units
+from ..ground.parts import is_private
 from ..judge.closeness import Closeness, as_in_base, compare, digits, input_of
 from ..judge.comparison import Agreement, not_compared
 from ..measure.returned.calls import AGAIN, COPIED, GIVEN, MOVED, NEW
@@ -26,6 +28,10 @@ Fetch = Callable[[int, int, str], Values]
 """A function that returns the value at a place, given the number of the side, the number of the call and the
 place. It returns None if the call has no value at this place."""
 _BASE, _HEAD = range(2)
+_SHOWN = 60
+"""Largest number of characters that are shown of a text."""
+_MOST = 5
+"""Largest number of notes that are shown."""
 _SMALL = 2.0**-6
 """If the error is more than this fraction of the largest value, lower precision is not the cause."""
 _MANY = 0.25
@@ -39,9 +45,9 @@ _UNSTEADY = "two calls of the base with equal inputs differ: random numbers, sto
 _VALUES = "different values: random without a seed, or from the time, a file or an earlier benchmark"
 _REPEATED = "the head, unlike the base, executes less code if an earlier call had the same inputs"
 _TOO_LONG = "compared with fewer new input values, as more of them make a call over 20 times as slow"
+_HARMLESS = {"type": "type", "order": "order of the keys", "code": "code"}
+"""What may differ of an output, by the last word of the place."""
 _ATTRIBUTE = re.compile(r"^output.*\.\w+$| after the calls$")
-_PRIVATE = "._"
-"""Part of the place of each private attribute; differences in private attributes are harmless."""
 
 
 class _DifferError(Exception):
@@ -60,10 +66,7 @@ def agreement(
     without: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict,
     note: str = "",
 ) -> Agreement:
-    """Return how far outputs agree, given the sides' answers to the command `return`.
-
-    `without` returns an answer without the places that are not compared; `note` names these places.
-    """
+    """Return how far answers to `return` agree, without places that `without` removes and `note` names."""
     for side, answer in zip(SIDES, (base, head), strict=True):
         if answer["answer"] != "returned":
             return not_compared(answer["reason"])
@@ -130,7 +133,9 @@ class _OutputComparison:
             return Agreement("differ", str(error))
         if self._lacking:
             return not_compared(f"the sides get different inputs: only the {self._lacking[0]}")
-        reservation = "; ".join(dict.fromkeys(self._notes))
+        notes = [*dict.fromkeys(self._notes)]
+        notes[_MOST:] = [f"{len(notes) - _MOST} more"] if len(notes) > _MOST else []
+        reservation = "; ".join(notes)
         if not self._compared:
             return not_compared(reservation or "the call returns nothing and changes no argument")
         repeated = self._same_replaced and self._sides[_HEAD]["kept"] and not self._sides[_BASE]["kept"]
@@ -182,7 +187,7 @@ class _OutputComparison:
         """Whether two calls of a side with the same inputs return the same values, apart from rounding."""
         new, again = (self._calls[side][number]["parts"] for number in (NEW, AGAIN))
         for place in new.keys() & again.keys():
-            if new[place] == again[place] or _PRIVATE in place:
+            if new[place] == again[place] or is_private(place):
                 continue
             kind = new[place][0]
             if new[place][:2] != again[place][:2] or kind == TEXT or not digits(kind):
@@ -218,18 +223,14 @@ class _OutputComparison:
                 self._compare_values(number, place, base_part[0])
 
     def _may_lack(self, side: int, number: int, place: str) -> bool:
-        """Tell whether it is harmless that a side lacks a value that the other side has.
-
-        Besides the values that `_harmless` names, a side may lack values of an input that it does not have,
-        and gradients whose graph it has freed. The base may lack parts of outputs that cannot be read.
-        """
+        """Tell whether it is harmless that a side lacks a value that the other side has."""
         call = self._calls[side][number]
         if harmless := _harmless(place, is_new=side == _BASE or place.endswith(" after the calls")):
             self._notes.append(harmless)
             return True
         if place.startswith("output"):
             return side == _BASE and any(place.startswith(f"output{path}") for path in call["left"])
-        input_place = input_of(place)
+        input_place = input_of(place)  # a side may lack the input, or have freed the graph of its gradient
         if input_place in self._inputs[1 - side] and input_place not in self._inputs[side]:
             self._lacking += [f"base has {input_place}"] if side == _HEAD else []
             return True
@@ -257,7 +258,10 @@ class _OutputComparison:
         moved_values = [value for _, _, value in self._moved(number, place)]
         if kind == TEXT:
             may_differ = any(value != base for value in moved_values)
-            difference = f"{place} is {head} instead of {base}"
+            equal = (pair[0] == pair[1] for pair in zip(base, head, strict=False))
+            start = max(sum(takewhile(bool, equal)) - _SHOWN // 2, 0)
+            base_text, head_text = (f"{'...' * bool(start)}{text[start:][:_SHOWN]}" for text in (base, head))
+            difference = f"{place} is {head_text} instead of {base_text}"
         else:
             keep_shape = all(value.shape == base.shape for value in moved_values)
             changes = (value != base for value in moved_values) if keep_shape else [np.ones(base.shape, bool)]
@@ -307,16 +311,13 @@ class _OutputComparison:
 def _harmless(place: str, *, is_new: bool = False) -> str:
     """Return a note on a value whose difference is harmless; empty if the difference matters."""
     container, _, what = place.rpartition(" ")
-    if what in ("type", "order"):
-        return f"the {what if what == 'type' else 'order of the keys'} of {container} differs"
-    return f"{place} differs" if _PRIVATE in place or (is_new and _ATTRIBUTE.search(place)) else ""
+    if what in _HARMLESS:
+        return f"the {_HARMLESS[what]} of {container} differs"
+    return f"{place} differs" if is_private(place) or (is_new and _ATTRIBUTE.search(place)) else ""
 
 
 def _difference(place: str, closeness: Closeness, errors: Sequence[Any] = (None,)) -> str:
-    """Return the message on numbers that differ.
-
-    `errors`: the error of each side compared with a reference; None where there is no reference.
-    """
+    """Return the message on numbers that differ; `errors` are those of both sides against a reference."""
     index = str(list(closeness.place)) if closeness.place else ""
     base, head = closeness.base, closeness.head
     number = f"{place}{index} is {head} instead of {base}"

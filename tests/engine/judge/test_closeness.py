@@ -137,6 +137,18 @@ def test_types_that_numpy_lacks_have_their_digits():
     ]
 
 
+@pytest.mark.parametrize(
+    ("kind", "close", "wrong"),
+    [("bfloat16", 1.03, 1.1), ("float8_e4m3fn", 1.1, 1.4), ("float8_e5m2", 1.2, 2)],
+)
+def test_types_with_few_digits_do_not_make_everything_close(kind, close, wrong):
+    x = torch.linspace(1, 2, 300)
+    base, *heads = ((x * scale).to(getattr(torch, kind)).float().numpy() for scale in (1, close, wrong))
+    units = base * 2.0 ** (1 - digits(kind))
+    found = [compare(base, head, kind, others=[(base + units / 2, 1)], inputs=300).is_close for head in heads]
+    assert found == [True, False]
+
+
 @pytest.mark.parametrize("shape", [(2**15, 8), (64, 64, 64), (2**18,)])
 def test_a_comparison_takes_a_small_multiple_of_the_memory_of_its_numbers(shape):
     base = np.random.default_rng(0).normal(size=shape).astype(np.float32)

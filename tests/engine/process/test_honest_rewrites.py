@@ -5,6 +5,8 @@ import random
 import re
 import warnings
 from dataclasses import dataclass
+from datetime import date
+from enum import Enum
 from functools import cache, cached_property, partial
 
 import numpy as np
@@ -116,6 +118,11 @@ def test_a_wrong_gradient_differs(tmp_path, run):
     assert found.fails, found
 
 
+def test_a_wrong_gradient_of_an_input_that_is_computed_itself_differs(tmp_path):
+    head = SlightlyOff.apply
+    assert rewritten(tmp_path, torch.clone, head, lambda: leaf(4)() * 2).fails
+
+
 def test_a_gradient_that_is_lost_differs(tmp_path):
     found = rewritten(tmp_path, lambda x: x * 2, lambda x: (x * 2).detach(), leaf(4))
     assert found.reason.startswith("gradient of argument 1 by the output[3] is 0 instead of -1.93")
@@ -166,8 +173,9 @@ def test_a_renamed_parameter_is_compared_with_that_of_the_same_content(tmp_path)
         return layer
 
     assert of_layers(tmp_path, lambda: Layer("weight"), lambda: Layer("lin")).status == "equal"
-    found = of_layers(tmp_path, lambda: Layer("weight"), wrong)
-    assert found.reason.startswith("gradient of .weight by the output[")
+    for name, place in (("weight", ".weight"), ("_weight", "['_weight']")):
+        found = of_layers(tmp_path, lambda name=name: Layer(name), wrong)
+        assert found.reason.startswith(f"gradient of {place} by the output[")
 
 
 def test_a_new_buffer_has_nothing_in_the_base_to_compare_it_with(tmp_path):
@@ -190,6 +198,10 @@ def bisected(x, values):
 def spd():
     values = normal(30, 30)()
     return values @ values.T + np.eye(30)
+
+
+def hermitian():
+    return spd() + 1j * (np.triu(spd(), 1) - np.tril(spd(), -1))
 
 
 def adjacency():
@@ -286,6 +298,12 @@ class Stats:
         return self
 
 
+class Color(Enum):
+    """A key of a result."""
+
+    RED = 1
+
+
 def softmax(x):
     e = (x - x.max(1, keepdim=True).values).exp()
     return e / e.sum(1, keepdim=True)
@@ -332,6 +350,7 @@ REWRITES = {
     ),
     "symmetric": (np.linalg.inv, lambda x: np.linalg.inv(x.T), spd),
     "positive definite": (np.linalg.solve, partial(scipy.linalg.solve, assume_a="pos"), spd, normal(30)),
+    "Hermitian": (np.linalg.inv, lambda x: np.linalg.inv(x.T.conj()), hermitian),
     "adjacency": (np.dot, lambda a, x: a.T @ x, adjacency, normal(30)),
     "triangular": (
         np.linalg.solve,
@@ -387,8 +406,18 @@ REWRITES = {
         lambda x: repr([x.sum(), object()]),
         normal(9),
     ),
+    "nothing is masked": (np.ma.array, np.ma.masked_invalid, normal(9)),
     "masked numbers": (lambda x: masked(x, 7.0), lambda x: masked(x, math.nan), normal(9)),
-    "order in a set": (lambda i: set(i.tolist()), lambda i: {*reversed(i.tolist())}, index(99, 999)),
+    "order in a set": (
+        lambda i: {(node, frozenset((node,))) for node in i.tolist()},
+        lambda i: {(node, frozenset((node,))) for node in reversed(i.tolist())},
+        index(99, 999),
+    ),
+    "order and type of keys": (
+        lambda x: {(np.int64(4), date(2020, 1, 1)): x, Color.RED: 1},
+        lambda x: {Color.RED: 1, (4, date(2020, 1, 1)): x},
+        normal(9),
+    ),
     "bfloat16": (
         lambda x: x.bfloat16().sum(0),
         lambda x: x.bfloat16().float().sum(0).bfloat16(),
@@ -488,8 +517,8 @@ OTHERS = {
     ),
     "rounded text": (
         "not compared: output changes when the inputs change by ",
-        lambda x: f"{x.sum():.17g}",
-        lambda x: f"{x[::-1].cumsum()[-1]:.17g}",
+        lambda x: f"{'the sum is' * 9} {x.sum():.17g}",
+        lambda x: f"{'the sum is' * 9} {x[::-1].cumsum()[-1]:.17g}",
         normal(500),
     ),
 }

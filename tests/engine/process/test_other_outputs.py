@@ -7,6 +7,8 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -54,6 +56,15 @@ def test_a_matrix_that_is_kept_for_other_indices_is_wrong(tmp_path, key):
 
     if key is not id:
         assert rewritten(tmp_path, spmm, keeps_a_copy, edges(50, 300), features(50, 4)).status == "differ"
+
+
+def test_a_transform_that_is_kept_for_other_complex_numbers_is_wrong(tmp_path):
+    kept = {}
+
+    def keeps(x):
+        return kept.setdefault(len(x), np.fft.fft(x))
+
+    assert rewritten(tmp_path, np.fft.fft, keeps, lambda: normal(30)() * 1j).fails
 
 
 def test_what_an_argument_keeps_for_other_indices_is_wrong(tmp_path):
@@ -172,6 +183,18 @@ WRONG = {
         lambda _: None,
         lambda: random.Random(3).sample(range(99), 50),
     ),
+    "texts are not sorted": (
+        "the base changes argument 1, but the head does not",
+        lambda texts: texts.sort() or 1,
+        lambda _: 1,
+        lambda: np.array(["b", "a"]),
+    ),
+    "bytes are not filled": (
+        "argument 1 after the call is bytearray",
+        lambda buffer: buffer.extend(b"ab") or 1,
+        lambda buffer: buffer.extend(b"b") or 1,
+        bytearray,
+    ),
     "dictionary is not filled": (
         "the base changes argument 1[10], but the head does not",
         fills(30),
@@ -182,6 +205,42 @@ WRONG = {
         "output.values[8] is 0 instead of 8",
         lambda x: Strange(list(range(len(x)))),
         lambda x: Strange([*range(len(x) - 1), 0]),
+        normal(9),
+    ),
+    "another key": (
+        "only the base has output[datetime.date(2020, 1, 1)]",
+        lambda _: {date(2020, 1, 1): 1},
+        lambda _: {date(2020, 1, 2): 1},
+        normal(9),
+    ),
+    "an object as another key": (
+        "output[Tree 0].key.values is 2 instead of 1",
+        lambda _: {Tree(1): 1},
+        lambda _: {Tree(2): 1},
+        normal(9),
+    ),
+    "complex numbers": (
+        "output[19] is 1+1j instead of 1+0j",
+        lambda x: [complex(value > -9, 0) for value in x],
+        lambda x: [complex(value > -9, number // 19) for number, value in enumerate(x)],
+        normal(20),
+    ),
+    "the end of a text": (
+        f"output is ...{'ab' * 15}1' instead of ...{'ab' * 15}2'",
+        lambda _: "ab" * 99 + "2",
+        lambda _: "ab" * 99 + "1",
+        normal(9),
+    ),
+    "a dotted key": (
+        "output['net._linear.weight'] is 2 instead of 1",
+        lambda _: {"net._linear.weight": 1},
+        lambda _: {"net._linear.weight": 2},
+        normal(9),
+    ),
+    "a fraction": (
+        "output.denominator is 4 instead of 3",
+        lambda _: Fraction(1, 3),
+        lambda _: Fraction(1, 4),
         normal(9),
     ),
     "of a subclass": (
@@ -235,6 +294,12 @@ RESERVED = {
         lambda x: (x * 2, 1),
         normal(3),
     ),
+    "another function": (
+        "the code of output differs",
+        lambda _: lambda x: x * 2,
+        lambda _: lambda x: x * 3,
+        normal(3),
+    ),
     "another order of keys": (
         "the order of the keys of output differs",
         lambda x: {"a": x * 2, "b": 1},
@@ -251,6 +316,12 @@ RESERVED = {
         "output[1], a builtins.generator, cannot be compared",
         lambda x: [x * 2, (value for value in x)],
         lambda x: [x * 2, (value for value in x * 1)],
+        normal(3),
+    ),
+    "many generators": (
+        "output[4], a builtins.generator, cannot be compared; 5 more",
+        lambda x: [(value for value in x) for _ in range(10)] + [1],
+        lambda x: [(value for value in x * 1) for _ in range(10)] + [1],
         normal(3),
     ),
     "ties": (

@@ -77,7 +77,7 @@ def _folders(roots: tuple[str, ...], _modules: int, current: str) -> re.Pattern[
 
 
 def plain(value: Any) -> str | None:
-    """Describe a number, a string or a container of these as in any process; None for other values."""
+    """Describe a number, a string, or a container of such values, alike in each process; None for others."""
     kind = type(value)
     if kind is str or kind in _PATHS:
         return without_folders(repr(str(value)))
@@ -107,7 +107,7 @@ def _in_c(value: Any) -> str | None:
 
 
 def pickled_parts(value: Any) -> tuple[Any, ...]:
-    """Return what pickle would save of a C type of the standard library; no code under test runs."""
+    """Return what pickle would save of an object of a C type of the standard library; empty for others."""
     kind = type(value)
     if hasattr(value, "__dict__") or str(kind.__module__).partition(".")[0] not in _LIBRARY:
         return ()

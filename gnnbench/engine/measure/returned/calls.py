@@ -51,8 +51,6 @@ _TIMES_AS_LONG, _SECONDS_MORE = 20, 1.0
 """A call may take this many times as long as the first one, plus these seconds."""
 _MOST_STEPS = 3_000_000
 """If a call has more steps, they are not counted."""
-_SHOWN = 60
-"""Largest number of characters of a text that `save` returns."""
 _TOO_LONG = f"more than {_TIMES_AS_LONG} times as long as for the given values"
 
 
@@ -108,11 +106,7 @@ class ComparedCalls:
         return (is_new or is_copied) and self._make(AGAIN).steps == steps
 
     def make(self, number: int) -> Effects:
-        """Make a call, save its effects, and restore the inputs.
-
-        Raises MemoryError if there is no room for copies of the inputs. Raises TooMuchError if inputs or
-        outputs are too large to be compared. Errors when reading an input or an output are not caught.
-        """
+        """Make a call, save its effects, and restore the inputs; MemoryError, TooMuchError: no room."""
         self.effects[number] = self._make(number)
         return self.effects[number]
 
@@ -144,8 +138,8 @@ class ComparedCalls:
             self._snapshot.restore()
 
     def _gets_new(self, place: str, value: Any) -> bool:
-        is_chosen = self.level == ALL_NEW or (self.level == NUMBERS_NEW and array_of(value).dtype.kind == "f")
-        return is_chosen and place in self._may_change
+        kinds = {ALL_NEW: "biufc", NUMBERS_NEW: "fc", NONE_NEW: ""}[self.level]
+        return place in self._may_change and array_of(value).dtype.kind in kinds
 
     def _effects_of(self, number: int, call: Call, reach: Reachable) -> Effects:
         """Make a call whose inputs have been written, and return its effects."""
@@ -202,15 +196,12 @@ class ComparedCalls:
         return effects
 
     def save(self, requests: Iterable[tuple[int, str]], folder: Path) -> list[dict[str, str] | None]:
-        """Write arrays to `.npy` files. Returns a file name, an error or a text for each request.
-
-        `requests`: pairs of a call's number and a place in its effects. A missing place has the result None.
-        """
+        """Write arrays to `.npy` files; return for each call and place a file, an error, a text or None."""
         results: list[dict[str, str] | None] = []
         for number, place in requests:
             part = (self.effects.get(number) or self.make(number)).parts.get(place)
             if part is None or isinstance(part.content, str):
-                results.append(None if part is None else {"text": str(part.content)[:_SHOWN]})
+                results.append(None if part is None else {"text": str(part.content)})
                 continue
             name = f"{os.getpid()}-{len(list(folder.iterdir()))}.npy"
             try:
@@ -267,11 +258,8 @@ def snapshot_inputs(calls: Pedantic) -> Snapshot | None:
 
 
 def _copy(call: Call) -> Call | None:
-    """Return a call with copies of its tensors and arrays. Returns None if one cannot be copied.
-
-    Values that the function captured are not copied, because they may be caches.
-    """
-    copies = Copies()
+    """Return a call with copies of its tensors and arrays. Returns None if one cannot be copied."""
+    copies = Copies()  # not of captured values: they may be caches
 
     def of(value: Any) -> Any:
         return value.copy() if isinstance(value, np.ndarray) else copies.of(value)

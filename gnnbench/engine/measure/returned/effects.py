@@ -5,6 +5,7 @@ import sys
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any
 
 import psutil
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from ...ground.outputs import OutputParts, TooMuchError
 from ...ground.parts import strided_parts
 from ..fingerprint import digest
+from ..fingerprint.bytecode import code_hash
 from .inputs import equal
 from .portable import TEXT, Portable, array_of, to_portable
 from .reachable import Reachable, gradients_by_output, is_array, set_gradients, shares_memory
@@ -59,17 +61,18 @@ class Effects:
     def read_output(
         self, output: Any, reach: Reachable, tested: Collection[str], *, has_gradients: bool
     ) -> dict[str, Any]:
-        """Store copies of an output and of gradients; return the output's arrays, tensors and lists by place.
-
-        Arrays and tensors that share memory with an input are not returned.
-        """
+        """Store copies of an output and gradients; return its own arrays, tensors and lists by place."""
         if output is None:
             return {}
         contents = OutputParts(output, tested, digest.plain)
         check_size("the output", contents.parts.values())
         self.unsupported |= contents.uncomparable
-        for texts, name in ((contents.kinds, "type"), (contents.orders, "order")):
-            self.parts |= {f"output{place} {name}": Portable(TEXT, text) for place, text in texts.items()}
+        for place, value in contents.opened.items():
+            self.parts[f"output{place} type"] = Portable(TEXT, type(value).__qualname__)
+            if type(value) is FunctionType:
+                self.parts[f"output{place} code"] = Portable(TEXT, code_hash(value.__code__))
+        for place, keys in contents.orders.items():
+            self.parts[f"output{place} order"] = Portable(TEXT, keys)
         for place, part in to_portable(contents.parts, self.unsupported).items():
             self.parts[f"output{place}"] = part.copy()
         inputs = list(reach.arrays.values())
@@ -81,7 +84,9 @@ class Effects:
         if has_gradients:
             by_output, self.differentiable = gradients_by_output(contents.parts.values(), reach.arrays)
             self.parts |= to_portable(by_output, self.unsupported)
-        arrays = {place: value for place, value in contents.parts.items() if is_array(value)} | contents.lists
+        whole = (item for item in contents.opened.items() if item[0] in contents.parts)
+        lists = {place: value for place, value in whole if issubclass(type(value), list)}
+        arrays = {place: value for place, value in contents.parts.items() if is_array(value)} | lists
         return {place: value for place, value in arrays.items() if place not in self.shared}
 
     def growth_bytes(self, before_bytes: int) -> int:

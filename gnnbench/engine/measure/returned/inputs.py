@@ -71,8 +71,12 @@ class Snapshot:
                 gradient = self._gradients[id(value)]
                 value.grad = None if gradient is None else gradient.clone()
         for container, content in self._containers.values():
+            if isinstance(container, np.ndarray):
+                container[...] = content
+                continue
             container.clear()
-            (container.extend if isinstance(container, list | deque) else container.update)(content)
+            is_list = isinstance(container, list | deque | bytearray)
+            (container.extend if is_list else container.update)(content)
 
 
 def equal(left: NDArray[Any], right: NDArray[Any]) -> bool:
@@ -81,15 +85,12 @@ def equal(left: NDArray[Any], right: NDArray[Any]) -> bool:
 
 
 def write(value: Any, content: NDArray[Any]) -> None:
-    """Write numbers to a tensor or an array, unless it has them: writing would invalidate caches.
-
-    A view that is not writable is left unchanged; its base is written to.
-    """
+    """Write numbers to a tensor or an array, unless it has them: writing would invalidate caches."""
     current = array_of(value)
     if current.shape != content.shape or equal(current, content):
         return
     if isinstance(value, np.ndarray):
-        if value.flags.writeable:
+        if value.flags.writeable:  # else its base is written to
             value[...] = content
     elif not is_expanded(value):
         torch = sys.modules["torch"]
@@ -118,7 +119,7 @@ def new_values(values: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
 
     Signs are preserved, and so are bounds (of probabilities, for example). Whole numbers, which may be
     counts, only change their positions, unless all are equal. If some values are not whole, zeros keep their
-    positions, as in a triangular matrix. Values that are sorted along the last axis stay sorted. A symmetric
+    positions, as in a triangular matrix. Values that are sorted along the last axis stay sorted. A Hermitian
     or positive definite matrix keeps this property, because rows and columns are moved and scaled alike.
     """
     if order := _order(values):
@@ -138,11 +139,11 @@ def new_values(values: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
 
 
 def move_values(values: NDArray[Any], kind: str, rng: np.random.Generator, units: int = 1) -> NDArray[Any]:
-    """Return floating-point numbers moved up or down by some units in the last place (ULP), except zeros.
-
-    At least three quarters of a type's digits are preserved. `kind`: the tensor's type (`torch.bfloat16`).
-    """
-    digits = {"torch.bfloat16": 8}.get(kind) or np.finfo(values.dtype).nmant + 1
+    """Return floating-point numbers, of torch's type `kind`, moved up or down by some ULP, except zeros."""
+    if values.dtype.kind == "c":
+        numbers = np.ascontiguousarray(values).view(values.real.dtype)
+        return move_values(numbers, kind, rng, units).view(values.dtype)
+    digits = {"torch.bfloat16": 8}.get(kind) or np.finfo(values.dtype).nmant + 1  # of which at least 3/4 stay
     wide = values.astype(np.longdouble if values.dtype == np.longdouble else np.float64)
     _, exponents = np.frexp(wide)
     unit = np.where(wide == 0, 0.0, min(units, 2 ** (digits // 4)) * np.ldexp(1.0, exponents - digits))
@@ -165,7 +166,7 @@ def _sort(values: NDArray[Any], order: int) -> NDArray[Any]:
 def _is_symmetric(values: NDArray[Any]) -> bool:
     if values.ndim < 2 or not values.shape[-2] == values.shape[-1] > 1:  # noqa: PLR2004 - no matrix
         return False
-    return np.array_equal(values, np.swapaxes(values, -2, -1))
+    return np.array_equal(values, np.swapaxes(values, -2, -1).conj())
 
 
 def rounding(units: int) -> AbstractContextManager[object]:

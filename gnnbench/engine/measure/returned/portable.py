@@ -82,8 +82,8 @@ def _parts(place: str, value: Any, unsupported: dict[str, str]) -> Iterator[tupl
 
 
 def _numbers(values: tuple[Any, ...]) -> NDArray[Any] | None:
-    """Return an array if all values are floats or all are integers. Returns None otherwise."""
-    for kind, letters in ((float, "f"), (Integral, "biu")):
+    """Return an array if all values are floats, complex numbers or integers. Returns None otherwise."""
+    for kind, letters in ((float, "f"), (complex, "c"), (Integral, "biu")):
         if values and all(isinstance(value, kind) for value in values):
             numbers = np.array(values)
             return numbers if numbers.dtype.kind in letters else None
@@ -105,10 +105,7 @@ def _of_tensor(place: str, value: Any) -> Iterator[tuple[str, Portable]]:
 
 
 def array_of(value: Any) -> NDArray[Any]:
-    """Return the content of a strided tensor or an array as a NumPy array, which may share memory with it.
-
-    Raises RuntimeError or TypeError if NumPy cannot represent the content.
-    """
+    """Return a tensor or an array as an array, which may share memory, or raise RuntimeError or TypeError."""
     if isinstance(value, np.ndarray):
         return value
     torch = sys.modules["torch"]

@@ -17,6 +17,7 @@ from ...ground.outputs import PLAIN, is_plain_list
 from ...ground.parts import (
     attributes_of,
     captured,
+    is_private,
     is_tensor,
     kind_or_container,
     sparse_layouts,
@@ -33,7 +34,7 @@ _MOST = 20_000
 """Largest number of objects."""
 _LEFT_OUT = (type, ModuleType, BuiltinFunctionType)
 """Attributes of objects of these types are not inputs."""
-_CONTAINERS = (list, dict, set, deque, Counter, OrderedDict, defaultdict)
+_CONTAINERS = (list, dict, set, deque, Counter, OrderedDict, defaultdict, bytearray)
 _LARGEST_INDEX = 1 << 32
 """Larger whole numbers may be addresses."""
 _SHARED = re.compile(r"^(\w+)-(\w+) ...s ", re.MULTILINE)
@@ -50,11 +51,11 @@ class Reachable:
         self._free: dict[str, Any] = {}
         """Arrays that may get other values independently. Parts of one object may have to fit together."""
         self.plain: dict[str, Any] = {}
-        """Numbers and texts among the arguments, by place."""
+        """Numbers and texts among the arguments, and arrays of texts, by place."""
         self.state: dict[str, Any] = {}
         """Numbers and texts in the arguments, except in private attributes (`_name`)."""
         self.containers: list[Any] = []
-        """Lists, dictionaries and sets in the arguments."""
+        """Lists, dictionaries, sets and arrays of texts in the arguments."""
         self.containers_of_objects: list[Any] = []
         """The containers that are attributes of objects; they may be caches."""
         self._is_argument = True
@@ -76,15 +77,16 @@ class Reachable:
         """Add a value, or its parts; `is_free` tells whether it may get other values."""
         if id(value) in self._visited or depth > _DEEPEST or len(self._visited) > _MOST:
             return
-        if self._is_argument and type(value) in _CONTAINERS:
+        is_of_texts = type(value) is np.ndarray and not is_array(value) and value.flags.writeable
+        if self._is_argument and (type(value) in _CONTAINERS or is_of_texts):
             self.containers.append(value)
             self.containers_of_objects += [] if is_free else [value]
         is_whole = isinstance(value, list | tuple) and is_plain_list(value)
-        is_whole |= self._is_argument and type(value) is set
+        is_whole |= self._is_argument and (type(value) in (set, bytearray) or is_of_texts)
         if is_whole or isinstance(value, PLAIN):
             if is_free:
                 self.plain[place] = copy(value)
-            if self._is_argument and "._" not in place:
+            if self._is_argument and not is_private(place):
                 self.state[place] = copy(value)
             return
         self._visited[id(value)] = value  # the reference keeps its id from being reused
@@ -108,15 +110,13 @@ class Reachable:
             )
         elif kind and kind.is_free:
             for name, item in kind.parts(value):
-                yield name, item, name.removeprefix(".") not in getattr(value, "_buffers", ())
+                yield name, item, name.strip(".[']") not in getattr(value, "_buffers", ())
         elif not isinstance(value, _LEFT_OUT):
             yield from ((name, item, False) for name, item in attributes_of(value) or ())
 
     def _captured_by(self, function: FunctionType) -> Iterator[tuple[str, Any, bool]]:
-        """Yield values that a function captured and, if it is in the test's module, globals that it names.
-
-        Numbers and texts that a function of another module captured are left out: they are part of its code.
-        """
+        """Yield values that a function captured and, if it is in the test's module, globals that it names."""
+        # Numbers and texts that a function of another module captured are part of its code.
         is_tests = function.__globals__ is self._scope
         items = [("", value) for value in function.__defaults__ or ()]
         items += captured(function)
@@ -146,7 +146,7 @@ def _may_change(value: Any) -> bool:
     if not is_writable or prod(value.shape) < 2:  # noqa: PLR2004
         return False
     numbers = array_of(value)
-    return numbers.dtype.kind in "fb" or (
+    return numbers.dtype.kind in "fcb" or (
         numbers.dtype.kind in "iu" and int(np.abs(numbers).max()) < _LARGEST_INDEX
     )
 
@@ -200,13 +200,9 @@ def set_gradients(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def gradients_by_output(values: Iterable[Any], inputs: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-    """Return gradients of a call's output with respect to its inputs, and whether the output has a graph.
-
-    The output gradients are pseudo-random, the same for base and head. An input that the output does not
-    depend on has a gradient of zeros. There are no gradients if the call itself freed the autograd graph.
-    """
+    """Return gradients of a call's output with respect to its inputs, and whether the output has a graph."""
     tensors = [value for value in values if is_tensor(value)]
-    leaves = {place: value for place, value in inputs.items() if is_leaf(value)}
+    leaves = {place: value for place, value in inputs.items() if is_tensor(value) and value.requires_grad}
     if not tensors or not leaves:
         return {}, False
     torch = sys.modules["torch"]
@@ -217,7 +213,7 @@ def gradients_by_output(values: Iterable[Any], inputs: Mapping[str, Any]) -> tup
     try:
         if outputs:
             gradients = torch.autograd.grad(outputs, list(leaves.values()), directions, allow_unused=True)
-    except RuntimeError:
+    except RuntimeError:  # the call itself freed the graph
         return {}, False
     return {
         f"{_OF.format(place)} by the output": torch.zeros_like(leaf) if gradient is None else _dense(gradient)

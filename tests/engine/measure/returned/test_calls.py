@@ -7,11 +7,13 @@ from array import array
 from dataclasses import dataclass
 from enum import Enum
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 from torch_geometric import EdgeIndex
+from torch_geometric.data import Batch, Data
 
 from gnnbench.engine.ground.outputs import OutputParts, TooMuchError
 from gnnbench.engine.measure.benchmark_fixture import Pedantic
@@ -28,6 +30,7 @@ from gnnbench.engine.measure.returned.calls import (
 )
 from gnnbench.engine.measure.returned.portable import TEXT, to_portable
 from gnnbench.engine.measure.returned.reachable import Reachable
+from gnnbench.suite.libraries import import_dgl
 
 
 def made(function, *args):
@@ -137,7 +140,12 @@ class Color(Enum):
     BLUE = "b"
 
 
+DGL = import_dgl()
 FRAME = pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
+
+
+def batch_of(*sizes):
+    return Batch.from_data_list([Data(x=torch.ones(2, 1), z=torch.ones(size)) for size in sizes])
 
 
 @pytest.mark.parametrize(
@@ -160,6 +168,12 @@ FRAME = pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
         (Pair(1, "a"), Pair(1, "b")),
         (FRAME, FRAME.assign(b=[0.5, 2.5])),
         (FRAME["a"], FRAME["b"]),
+        (FRAME["a"], FRAME["a"].rename("b")),
+        (FRAME, FRAME[["b", "a"]]),
+        (FRAME.set_axis(["a", "a"], axis=1), FRAME.assign(a=3).set_axis(["a", "a"], axis=1)),
+        (nx.Graph(), nx.Graph(name="b")),
+        (batch_of(1, 2), batch_of(2, 1)),
+        (DGL.graph(([0], [1])), DGL.graph(([0], [1]), num_nodes=3)),
         ({1, 2}, {1, 3}),
         ({"k" * 80 + "1": 1, "k" * 80 + "2": 2}, {"k" * 80 + "1": 3, "k" * 80 + "2": 2}),
         (Color.RED, Color.BLUE),
@@ -173,7 +187,7 @@ def test_equal_values_have_equal_signatures_and_others_do_not(value, other):
         found = {place: one.signature for place, one in to_portable(opened.parts, left).items()}
         assert not left
         assert not opened.uncomparable
-        return found, opened.kinds
+        return found, {place: type(part) for place, part in opened.opened.items()}
 
     assert signatures(value) == signatures(pickle.loads(pickle.dumps(value)))
     assert signatures(value) != signatures(other)
