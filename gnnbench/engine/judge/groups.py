@@ -127,7 +127,9 @@ def process_variance(sides: Sequence[Array], noise: Array) -> ProcessVariance:
     residuals = np.concatenate([side - mean(side) for side in sides])
     freedom = sum(np.maximum(np.isfinite(side).sum(axis=0) - 1, 0) for side in sides).astype(float)
     squares = np.nansum(residuals**2, axis=0)
-    farthest = max((_farthest(side) for side in sides), default=0.0)
+    several = (side[:, np.isfinite(side).sum(axis=0) > 1] for side in sides)
+    distances = [np.abs(side - np.nanmedian(side, axis=0)) for side in several if side.size]
+    farthest = float(max(map(np.nanmax, distances), default=0.0))
     has_variance = (freedom > 0) & (squares > 0)
     variance = divide(squares, freedom, np.nan)
     if has_variance.sum() < FEWEST_TO_POOL:
@@ -138,12 +140,6 @@ def process_variance(sides: Sequence[Array], noise: Array) -> ProcessVariance:
     expected = np.maximum(between + within, float(np.median(variance[has_variance])) / _MOST_FREEDOM)
     pooled, degrees_of_freedom = shrink(squares, freedom, expected, sides, _MOST_FREEDOM, _PART)
     return ProcessVariance(pooled, degrees_of_freedom, freedom, farthest)
-
-
-def _farthest(side: Array) -> float:
-    """Return the largest distance of a process from the median of several processes of its side."""
-    columns = side[:, np.isfinite(side).sum(axis=0) > 1]
-    return float(np.nanmax(np.abs(columns - np.nanmedian(columns, axis=0)))) if columns.size else 0.0
 
 
 def _standard_errors(variance: ProcessVariance, noise: Array, counts: NDArray[np.int_]) -> Array:

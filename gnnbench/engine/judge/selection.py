@@ -59,11 +59,6 @@ class Timing:
         return PairCounts(self.pairs, excluded, self.rounds, self.blocks, self.seconds, self.decided)
 
     @property
-    def looks_changed(self) -> bool:
-        """Whether the estimated ratio is beyond the minimum effect of interest."""
-        return abs(self.estimate.log_ratio) >= math.log1p(self.thresholds.effect)
-
-    @property
     def lacks_pairs(self) -> bool:
         """Whether fewer than PAIRS_TO_AFFORD pairs have measured the benchmark."""
         return self.pairs < PAIRS_TO_AFFORD
@@ -151,7 +146,11 @@ class Selection:
         lacking = {
             name: timing.estimate.lacking(timing.thresholds, family) for name, timing in timings.items()
         }
-        ranked = sorted(timings, key=lambda name: (not timings[name].looks_changed, lacking[name]))
+        looks_same = {
+            name: abs(timing.estimate.log_ratio) < math.log1p(timing.thresholds.effect)
+            for name, timing in timings.items()
+        }
+        ranked = sorted(timings, key=lambda name: (looks_same[name], lacking[name]))
         best: Sequence[str] = ()
         for pairs in sorted(set(lacking.values())):
             seconds, names = self.left_seconds - pairs * self.start_seconds, []
@@ -163,10 +162,6 @@ class Selection:
             best = max(best, names, key=len)
         return best
 
-    def affordable_pairs(self) -> int:
-        """Return how many pairs each undecided benchmark can have by the end of the budget."""
-        return self._pairs(self.undecided, self.left_seconds)
-
     def _affords(self, names: Sequence[str], goal: int) -> bool:
         """Return whether the rest of the budget is enough for `goal` pairs of each of `names`."""
         lacking = {name: max(goal - self.benchmarks[name].pairs, 1) for name in names}
@@ -175,10 +170,10 @@ class Selection:
 
     def _milestone(self, names: Sequence[str], seconds: float) -> int:
         """Return the milestone that all of `names` reach: 0, 1, FEWEST_PAIRS or PAIRS_TO_AFFORD pairs."""
-        pairs = self._pairs(names, seconds)
+        pairs = self.pairs(names, seconds)
         return max(goal for goal in (0, 1, FEWEST_PAIRS, PAIRS_TO_AFFORD) if goal <= pairs)
 
-    def _pairs(self, names: Sequence[str], seconds: float) -> int:
+    def pairs(self, names: Sequence[str], seconds: float) -> int:
         """Return how many pairs each of `names` has after `seconds` if all undecided benchmarks are timed."""
         fewest = min((self.benchmarks[name].pairs for name in names), default=PAIRS_TO_AFFORD)
         return fewest + int(max(seconds, 0.0) / self.price(self.undecided))

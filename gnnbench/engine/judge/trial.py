@@ -87,7 +87,7 @@ class Trial:
             return visit
         if visit.cpu is None:
             return NotTimed("failed", f"{_BY_CPU}; {_WAITS}")
-        return replace(visit, base_ns=visit.cpu.base_ns, head_ns=visit.cpu.head_ns)
+        return replace(visit, base_ns=visit.cpu.base_ns, head_ns=visit.cpu.head_ns, mean_logs=())
 
 
 def contradiction(judgement: Judgement, visits: Sequence[Visit]) -> str | None:

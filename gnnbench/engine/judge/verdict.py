@@ -20,7 +20,6 @@ _POWER = 0.9
 """Probability of finding a slowdown of the minimum detectable effect."""
 _Bound = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
 
-
 Verdict = Literal["slower", "faster", "same", "undecided", "incomparable", "accepted", "ignored"]
 """`accepted`: slower, but by no more than an entry accepts. `ignored`: a rule ignores the benchmark."""
 
@@ -62,6 +61,7 @@ class Reason(Enum):
     WITHIN_EFFECT = "the per-benchmark {own_level} interval lies within {effect} of 1"
     SMALL_CHANGE = "a significant change, but smaller than {effect}"
     WIDE_INTERVAL = "the interval is too wide"
+    OTHER_MEAN = "the mean call changed by this ratio, but the fastest tenth of the calls did not"
     TOO_FEW_BLOCKS = "too few measurements for an interval"
     OTHER_RESULT = "a different output"
     ONLY_REPEATED = "faster only when repeated"
