@@ -16,7 +16,7 @@ from ..ground import units
 from ..measure.clock import FEWEST_BLOCKS
 from ..measure.estimate import QUANTILE
 from .outliers import FACTOR, Outliers
-from .verdict import Judgement, Reason, Thresholds, Verdict, judge_ratio
+from .verdict import Judgement, Thresholds, check_mean, judge_ratio
 from .visit import Visit
 
 Array = NDArray[np.float64]
@@ -155,16 +155,6 @@ class RatioEstimate:
         decides = (family_width < upper) & (upper >= effect) | (own_width + lower < effect)
         return int(pairs[decides][0]) if decides.any() else _MOST_LACKING
 
-    def by_mean(self, verdict: Verdict, thresholds: Thresholds) -> Judgement | None:
-        """Return the judgement *undecided* on the mean call if that contradicts a verdict on fast calls."""
-        mean, limit = judge_ratio(*self.mean, thresholds, 1), 1 + thresholds.effect
-        low, high = mean.own_low or 0.0, mean.own_high or math.inf
-        contradicts = {"same": low > limit or high < 1 / limit, "slower": high < 1, "faster": low > 1}
-        if not contradicts.get(verdict):
-            return None
-        reason, code = Reason.OTHER_MEAN.text(thresholds), Reason.OTHER_MEAN if mean.changed else None
-        return replace(mean, verdict="undecided", reason=reason, code=code)
-
     @property
     def doubt(self) -> str | None:
         """Why there is no verdict yet, whatever the interval is. None if the interval decides."""
@@ -211,9 +201,10 @@ def judge_estimate(
         verdict, reason = "undecided", f"at least {bound} {verdict}, not decided: {too_few}"
     elif estimate.doubt and verdict != "undecided":
         verdict, reason = "undecided", estimate.doubt
-    elif other := estimate.by_mean(verdict, thresholds):
-        return _with_counts(other, estimate)
-    return _with_counts(replace(judgement, verdict=verdict, reason=reason + suffix), estimate)
+    judgement = replace(judgement, verdict=verdict, reason=reason + suffix)
+    return _with_counts(
+        check_mean(judgement, judge_ratio(*estimate.mean, thresholds, 1), thresholds), estimate
+    )
 
 
 def _with_counts(judgement: Judgement, estimate: RatioEstimate) -> Judgement:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from .estimate import RatioEstimate, Sample, sample
-from .outliers import Outliers, kept_pairs, modes_shown, outliers
+from .outliers import kept_pairs, modes_shown, outliers
 from .shrinkage import FEWEST_TO_POOL, divide, mean, prior_of, shrink
 from .visit import Visit
 
@@ -118,17 +118,15 @@ class Evidence:
         base, head, *_ = self._measured
         mean_calls = self._mean_calls(keeps)
         measured, modes = np.isfinite(difference), modes_shown(base, head)
-        has_excluded = np.any(measured & ~keeps, axis=0)
         by_name = {}
         for name, column in self._columns.items():
             pairs = measured[:, column]
-            excluded = outliers(base[pairs, column], head[pairs, column]) if has_excluded[column] else None
             by_name[name] = RatioEstimate(
                 float(means[column]),
                 math.sqrt(square[column]),
                 float(degrees_of_freedom[column]),
                 pairs=int(count[column]),
-                outliers=excluded or Outliers(int(count[column])),
+                outliers=outliers(base[pairs, column], head[pairs, column]),
                 shrunk=bool(freedom[column] < degrees_of_freedom[column] / 2),
                 agreeing=float(agreeing[column]),
                 mean=(mean_calls[0][column], mean_calls[1][column], mean_calls[2][column]),

@@ -103,7 +103,15 @@ def judge(
     judgements = []
     for column, (limits, error) in enumerate(zip(each, map(float, errors), strict=True)):
         old, new = (side.logs[np.isfinite(side.logs[:, column]), column] for side in (base, head))
-        judgement = _missing(len(old), len(new), limits)
+        code = None
+        if not (len(old) and len(new)):
+            reason = "not in the baseline" if len(new) else "not measured"
+        elif len(old) == len(new) == 1:
+            reason = "one process on each side: measure several to know their variance"
+        else:
+            code = Reason.TOO_FEW_BLOCKS
+            reason = code.text(limits)
+        judgement = Judgement("incomparable", reason, code=code)
         if math.isfinite(error):
             judgement = variance.judge(column, error, old, new, limits, family)
             if len(new) < confirmed_counts[1, column]:
@@ -158,13 +166,3 @@ def _standard_errors(variance: ProcessVariance, noise: Array, counts: NDArray[np
     lacks_error = (np.isnan(noise) & (counts < 2)).any(axis=0)  # noqa: PLR2004
     has_error = (variance.degrees_of_freedom > 0) & ~lacks_error
     return np.sqrt(np.where(has_error, square, np.nan))
-
-
-def _missing(base: int, head: int, thresholds: Thresholds) -> Judgement:
-    """Return the judgement on a benchmark without an interval, from the number of processes of each side."""
-    if not base or not head:
-        return Judgement("incomparable", "not in the baseline" if head else "not measured")
-    if base == head == 1:
-        return Judgement("incomparable", "one process on each side: measure several to know their variance")
-    code = Reason.TOO_FEW_BLOCKS
-    return Judgement("incomparable", code.text(thresholds), code=code)
