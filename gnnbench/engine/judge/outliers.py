@@ -25,6 +25,7 @@ _RARE = 0.1
 """Up to this share of the pairs, outliers count as rare."""
 _FEWEST_LOPSIDED, _FEWEST_OF_A_MODE = 3, 3
 _LOG_FACTOR = math.log(FACTOR)
+_SWAPPED = 2.5  # swapped modes are 2 log ratios apart; a broken process is farther away
 
 
 class Modes(NamedTuple):
@@ -111,13 +112,12 @@ def outliers(base: Array, head: Array) -> Outliers:
     keeps = kept_pairs(base[:, None], head[:, None])[:, 0]
     excess = head - base - median
     above, below = (int((~keeps & (side > 0)).sum()) for side in (excess, -excess))
-    # If the median pair's sides are in different modes, a pair with swapped modes is as far as an outlier.
-    contrary = (below if median > 0 else above) if np.abs(median) > _LOG_FACTOR / 2 else 0
+    lacks_change = ~keeps & (excess * median < 0) & (np.abs(excess) < _SWAPPED * np.abs(median))
     return Outliers(
         len(base),
         above,
         below,
-        contrary,
+        int(lacks_change.sum()),
         modes=_modes(base + median / 2, head - median / 2, int((~keeps).sum())),
     )
 
