@@ -133,7 +133,7 @@ def compare(runs: Sequence[RunFile], axis: Axis, thresholds: Thresholds) -> Alon
     pairs, axis = paired.pairs, replace(axis, base=paired.base)
     column = {name: number for number, name in enumerate(names)}
     base, head = [column[row.base] for row in pairs], [column[row.fullname] for row in pairs]
-    ratios = PairedRatios.of(timings(runs, names), base, head)
+    ratios = PairedRatios.of(timings(runs, names)[0], base, head)
     by_value: dict[str, list[int]] = {}
     for number, row in enumerate(pairs):
         if ratios.counts[number]:

@@ -12,7 +12,7 @@ from ..ground import cpu, environment, json_io, units
 from ..judge.comparison import Compared, Comparison, Work
 from ..judge.groups import SideTimings, judge
 from ..judge.memory import MemoryChange, Peaks
-from ..judge.verdict import SAME_CODE, Judgement, Thresholds
+from ..judge.verdict import SAME_CODE, Judgement, Thresholds, check_mean
 from ..measure.counter_changes import CounterChange, changed
 from ..measure.fingerprint.difference import Difference
 from ..measure.fingerprint.fingerprint import Fingerprint
@@ -60,21 +60,23 @@ def compare(
     names = list(dict.fromkeys((*head_names, *base_names)))
     fields = differing_fields(base, head)
     mismatch = f"different environment: {describe_fields(fields)}" if fields else None
-    base_times, head_times = timings(base, names), timings(head, names)
     benchmarks = {name: (_benchmarks(base, name), _benchmarks(head, name)) for name in row_names}
     differences = {name: _difference(old, new) for name, (old, new) in benchmarks.items()}
     same_code = {name for name, change in differences.items() if change is not None and not change}
 
-    def judge_all() -> dict[str, Judgement]:
+    def judge_all(base_times: SideTimings, head_times: SideTimings) -> dict[str, Judgement]:
         # Benchmarks with the same code also help to estimate the variance, but need no interval.
         each, family = [thresholds.of(name) for name in names], len(row_names - same_code)
         verdicts = judge(base_times, head_times, thresholds, each=each, family=family, confirming=confirming)
         return dict(zip(names, verdicts, strict=True))
 
-    judgements = judge_all()
+    estimates, means = zip(timings(base, names), timings(head, names), strict=True)
+    judgements = judge_all(*estimates)
     if not fields and (far_apart := {name for name in same_code if _is_far(judgements[name])}):
         same_code -= far_apart
-        judgements = judge_all()
+        judgements = judge_all(*estimates)
+    for name, mean in judge_all(*means).items():
+        judgements[name] = check_mean(judgements[name], mean, thresholds.of(name))
     for name in same_code:
         base_count, head_count = judgements[name].base_processes, judgements[name].head_processes
         judgements[name] = replace(SAME_CODE, base_processes=base_count, head_processes=head_count)
@@ -155,18 +157,21 @@ def _fingerprint(side: list[Benchmark]) -> Fingerprint | None:
     return first if first and all(row and row.same_code(first) for row in prints) else None
 
 
-def timings(runs: Sequence[RunFile], names: Sequence[str]) -> SideTimings:
-    """Return the times of a side [processes, benchmarks]. NaN: the process was disturbed or has no time."""
-    rows: list[list[tuple[float, float]]] = []
-    blank = (math.nan, math.nan)
+def timings(runs: Sequence[RunFile], names: Sequence[str]) -> tuple[SideTimings, SideTimings]:
+    """Return the estimates of a side, and its mean calls. NaN: the process was disturbed, or has no time."""
+    rows: list[list[tuple[float, ...]]] = []
+    blank = (math.nan,) * 4
     for run in runs:
         columns = [run.benchmarks[name].processes if name in run.benchmarks else () for name in names]
         rows.extend(
-            [(timing.log, timing.error) if timing and timing.is_evidence else blank for timing in processes]
+            [
+                (row.log, row.error, row.mean, row.mean_error) if row and row.is_evidence else blank
+                for row in processes
+            ]
             for processes in zip_longest(*columns)
         )
-    table = np.array(rows, dtype=float).reshape(len(rows), len(names), 2)
-    return SideTimings(table[..., 0], table[..., 1])
+    table = np.array(rows, dtype=float).reshape(len(rows), len(names), 4)
+    return SideTimings(table[..., 0], table[..., 1]), SideTimings(table[..., 2], table[..., 3])
 
 
 def _row(

@@ -65,7 +65,7 @@ def _added_entries(accepted: Accepted, base: Side, head: Side) -> tuple[list[Ent
     """Return the entries that the head has and the base lacks, and whether the base's entries are known."""
     if not accepted.entries:
         return [], True
-    current = git.full_hash(accepted.folder)  # this commit has the entries of the file on disk
+    current = git.full_hash(accepted.file.parents[1])  # this commit has the entries of the file on disk
     of_base = [entries_at(accepted.file, commit) for commit in base.commits] or [None]
     of_head = [entries_at(accepted.file, commit) or () for commit in head.commits if commit != current]
     old = [entry for entries in of_base for entry in entries or ()]

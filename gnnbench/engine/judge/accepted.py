@@ -58,10 +58,5 @@ class Accepted:
     """The file, which may not exist."""
     entries: tuple[Entry, ...] = ()
 
-    @property
-    def folder(self) -> Path:
-        """The folder that contains the folder `baselines`, in the project's repository."""
-        return self.file.parents[1]
-
 
 NONE = Accepted(FILE)

@@ -16,7 +16,7 @@ from ..ground import units
 from ..measure.clock import FEWEST_BLOCKS
 from ..measure.estimate import QUANTILE
 from .outliers import FACTOR, Outliers
-from .verdict import Judgement, Thresholds, judge_ratio
+from .verdict import Judgement, Thresholds, check_mean, judge_ratio
 from .visit import Visit
 
 Array = NDArray[np.float64]
@@ -42,6 +42,10 @@ class Sample(NamedTuple):
     head: float
     turns: float
     """Median of `head - base` over all turns. A turn is one block of each side."""
+    mean: float
+    """Mean over all turns of the log ratio of the mean times of blocks."""
+    mean_noise: float
+    """Variance of `mean` within the visit. NaN for a single turn."""
     location_noise: float
     """Variance of `head - base` within the visit. All three noises are NaN if there are too few blocks."""
     shared_noise: float
@@ -62,6 +66,7 @@ def sample(visit: Visit) -> Sample:
     """
     base, head = (np.log(np.asarray(side, dtype=float)) for side in (visit.base_ns, visit.head_ns))
     turns = head - base
+    means = np.asarray(visit.mean_logs or turns)
     noise = np.full((2, 2), math.nan)
     if len(turns) >= FEWEST_BLOCKS:
         of_base, of_head = (_jackknife(side, QUANTILE) for side in (base, head))
@@ -71,6 +76,8 @@ def sample(visit: Visit) -> Sample:
         _quantile(base, QUANTILE),
         _quantile(head, QUANTILE),
         _quantile(turns, 0.5),
+        float(means.mean()),
+        float(means.var(ddof=1)) / len(means) if len(means) > 1 else math.nan,
         location_noise,
         shared_noise,
         turns_noise,
@@ -115,6 +122,8 @@ class RatioEstimate:
     """Whether most of the degrees of freedom come from other benchmarks."""
     agreeing: float
     """Weight of the pairs whose log ratios exceed a quarter of `log_ratio` / weight of all pairs."""
+    mean: tuple[float, float, float] = (0.0, math.nan, 0.0)
+    """Log ratio of mean calls (`log_ratio` is that of fast calls), standard error, degrees of freedom."""
     modes: bool = False
     """Whether processes showed two modes in any benchmark of the run; see `outliers.modes_shown`."""
 
@@ -147,11 +156,6 @@ class RatioEstimate:
         return int(pairs[decides][0]) if decides.any() else _MOST_LACKING
 
     @property
-    def too_few(self) -> str:
-        """The reason for *undecided* if there are fewer than FEWEST_PAIRS pairs."""
-        return f"{units.count(self.pairs, 'process pair')}, but a verdict needs {FEWEST_PAIRS}"
-
-    @property
     def doubt(self) -> str | None:
         """Why there is no verdict yet, whatever the interval is. None if the interval decides."""
         if self.pairs < self.fewest:
@@ -174,7 +178,8 @@ def judge_estimate(
     suffix = estimate.outliers.text
     if not estimate.pairs:
         return _with_counts(Judgement("incomparable", f"not measured{suffix}"), estimate)
-    undecided = Judgement("undecided", f"{estimate.too_few}{suffix}", math.exp(estimate.log_ratio))
+    too_few = f"{units.count(estimate.pairs, 'process pair')}, but a verdict needs {FEWEST_PAIRS}"
+    undecided = Judgement("undecided", f"{too_few}{suffix}", math.exp(estimate.log_ratio))
     if estimate.degrees_of_freedom <= 0 or math.isnan(estimate.standard_error):
         return _with_counts(undecided, estimate)
     family_tail, tail = tails or ((1 - thresholds.family_level) / 2 / family, (1 - thresholds.own_level) / 2)
@@ -193,10 +198,13 @@ def judge_estimate(
         assert judgement.low
         assert judgement.high
         bound = units.ratio(judgement.low if verdict == "slower" else 1 / judgement.high, changed=True)
-        verdict, reason = "undecided", f"at least {bound} {verdict}, not decided: {estimate.too_few}"
+        verdict, reason = "undecided", f"at least {bound} {verdict}, not decided: {too_few}"
     elif estimate.doubt and verdict != "undecided":
         verdict, reason = "undecided", estimate.doubt
-    return _with_counts(replace(judgement, verdict=verdict, reason=reason + suffix), estimate)
+    judgement = replace(judgement, verdict=verdict, reason=reason + suffix)
+    return _with_counts(
+        check_mean(judgement, judge_ratio(*estimate.mean, thresholds, 1), thresholds), estimate
+    )
 
 
 def _with_counts(judgement: Judgement, estimate: RatioEstimate) -> Judgement:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from .estimate import RatioEstimate, sample
-from .outliers import Outliers, kept_pairs, modes_shown, outliers
-from .shrinkage import FEWEST_TO_POOL, divide, prior_of, shrink
+from .estimate import RatioEstimate, Sample, sample
+from .outliers import kept_pairs, modes_shown, outliers
+from .shrinkage import FEWEST_TO_POOL, divide, mean, prior_of, shrink
 from .visit import Visit
 
 Array = NDArray[np.float64]
@@ -39,15 +39,15 @@ class Evidence:
 
     def __init__(self, names: Sequence[str]) -> None:
         self._columns = {name: column for column, name in enumerate(names)}
-        self._measured: Array = np.empty((7, 0, len(names)))
-        """The fields of `Sample` [7, pairs, m]."""
+        self._measured: Array = np.empty((len(Sample._fields), 0, len(names)))
+        """The fields of `Sample` [fields, pairs, m]."""
         self.pair_variance = USUAL_PAIR_VARIANCE
         """Variance between pairs, without the noise within visits: the median benchmark's variance, averaged
         with USUAL_PAIR_VARIANCE. It only weights the pairs. Standard errors come from the residuals."""
 
     def add(self, visits: Mapping[str, Visit]) -> None:
         """Add the visits of one pair."""
-        row = np.full((7, len(self._columns)), np.nan)
+        row = np.full((len(Sample._fields), len(self._columns)), np.nan)
         for name, visit in visits.items():
             row[:, self._columns[name]] = sample(visit)
         self._measured = np.append(self._measured, row[:, None], axis=1)
@@ -63,7 +63,7 @@ class Evidence:
         The log ratios, the numbers of blocks, and whether pairs are kept [pairs, m]. Then the variance within
         a visit of one block, its degrees of freedom, and the degrees that the two weights use up [m].
         """
-        base, head, turns, *noises, blocks = self._measured
+        base, head, turns, _, _, *noises, blocks = self._measured
         noise = np.stack(noises)
         difference = head - base
         keeps = kept_pairs(base, head)
@@ -100,7 +100,10 @@ class Evidence:
         total = weights.sum(axis=0)
         means = divide((weights * logs).sum(axis=0), total, np.nan)
         residuals = np.where(keeps, logs - means, np.nan)
-        scale, degrees_of_freedom = _variance_factors(residuals, weights, freedom)
+        squares, scaled = np.nansum(weights * residuals**2, axis=0), [residuals * np.sqrt(weights)]
+        scale, degrees_of_freedom = divide(squares, freedom, np.nan), freedom
+        if ((freedom > 0) & (squares > 0)).sum() >= FEWEST_TO_POOL:
+            scale, degrees_of_freedom = shrink(squares, freedom, np.ones_like(freedom), scaled, MOST_FREEDOM)
         # The shrunk part is relative to the expected variance, and the noise in that is itself an estimate:
         # the squared coefficients of variation, 2 / degrees_of_freedom, add up.
         share = divide((weights * weights * within).sum(axis=0), total, np.nan)
@@ -113,23 +116,31 @@ class Evidence:
         agrees = keeps & (np.sign(means) * logs > np.abs(means) / 4)
         agreeing = divide((weights * agrees).sum(axis=0), total, 0.0)
         base, head, *_ = self._measured
+        mean_calls = self._mean_calls(keeps)
         measured, modes = np.isfinite(difference), modes_shown(base, head)
-        has_excluded = np.any(measured & ~keeps, axis=0)
         by_name = {}
         for name, column in self._columns.items():
             pairs = measured[:, column]
-            excluded = outliers(base[pairs, column], head[pairs, column]) if has_excluded[column] else None
             by_name[name] = RatioEstimate(
                 float(means[column]),
                 math.sqrt(square[column]),
                 float(degrees_of_freedom[column]),
                 pairs=int(count[column]),
-                outliers=excluded or Outliers(int(count[column])),
+                outliers=outliers(base[pairs, column], head[pairs, column]),
                 shrunk=bool(freedom[column] < degrees_of_freedom[column] / 2),
                 agreeing=float(agreeing[column]),
+                mean=(mean_calls[0][column], mean_calls[1][column], mean_calls[2][column]),
                 modes=modes,
             )
         return by_name
+
+    def _mean_calls(self, keeps: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
+        """Return the log ratios of mean calls, their standard errors, and degrees of freedom [m]."""
+        logs, noises = np.where(keeps, self._measured[3:5], np.nan)
+        means, count, within = mean(logs), keeps.sum(axis=0), mean(noises)
+        freedom = count - 1 + np.where(np.isfinite(within), _WITHIN_FREEDOM, 0.0)
+        squares = np.nansum((logs - means) ** 2, axis=0) + _WITHIN_FREEDOM * np.nan_to_num(within)
+        return means, np.sqrt(divide(squares, freedom * count, np.nan)), freedom
 
 
 def _scatter(distances: Array, turns: Array, blocks: Array) -> tuple[Array, Array, Array, Array]:
@@ -209,11 +220,3 @@ def _shrink_noise(variances: Array, degrees_of_freedom: Array) -> tuple[Array, A
     prior_degrees = min(prior_degrees, MOST_FREEDOM)
     pooled = (variances * degrees_of_freedom + prior_degrees * common) / (degrees_of_freedom + prior_degrees)
     return np.where(has_noise, pooled, variances), degrees_of_freedom + prior_degrees * has_noise
-
-
-def _variance_factors(residuals: Array, weights: Array, freedom: Array) -> tuple[Array, Array]:
-    """Return each benchmark's variance divided by its expected variance, and its degrees of freedom [m]."""
-    squares = np.nansum(weights * residuals**2, axis=0)
-    if ((freedom > 0) & (squares > 0)).sum() < FEWEST_TO_POOL:
-        return divide(squares, freedom, np.nan), freedom
-    return shrink(squares, freedom, np.ones_like(freedom), [residuals * np.sqrt(weights)], MOST_FREEDOM)

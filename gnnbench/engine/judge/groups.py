@@ -103,7 +103,15 @@ def judge(
     judgements = []
     for column, (limits, error) in enumerate(zip(each, map(float, errors), strict=True)):
         old, new = (side.logs[np.isfinite(side.logs[:, column]), column] for side in (base, head))
-        judgement = _missing(len(old), len(new), limits)
+        code = None
+        if not (len(old) and len(new)):
+            reason = "not in the baseline" if len(new) else "not measured"
+        elif len(old) == len(new) == 1:
+            reason = "one process on each side: measure several to know their variance"
+        else:
+            code = Reason.TOO_FEW_BLOCKS
+            reason = code.text(limits)
+        judgement = Judgement("incomparable", reason, code=code)
         if math.isfinite(error):
             judgement = variance.judge(column, error, old, new, limits, family)
             if len(new) < confirmed_counts[1, column]:
@@ -127,7 +135,9 @@ def process_variance(sides: Sequence[Array], noise: Array) -> ProcessVariance:
     residuals = np.concatenate([side - mean(side) for side in sides])
     freedom = sum(np.maximum(np.isfinite(side).sum(axis=0) - 1, 0) for side in sides).astype(float)
     squares = np.nansum(residuals**2, axis=0)
-    farthest = max((_farthest(side) for side in sides), default=0.0)
+    several = (side[:, np.isfinite(side).sum(axis=0) > 1] for side in sides)
+    distances = [np.abs(side - np.nanmedian(side, axis=0)) for side in several if side.size]
+    farthest = float(max(map(np.nanmax, distances), default=0.0))
     has_variance = (freedom > 0) & (squares > 0)
     variance = divide(squares, freedom, np.nan)
     if has_variance.sum() < FEWEST_TO_POOL:
@@ -138,12 +148,6 @@ def process_variance(sides: Sequence[Array], noise: Array) -> ProcessVariance:
     expected = np.maximum(between + within, float(np.median(variance[has_variance])) / _MOST_FREEDOM)
     pooled, degrees_of_freedom = shrink(squares, freedom, expected, sides, _MOST_FREEDOM, _PART)
     return ProcessVariance(pooled, degrees_of_freedom, freedom, farthest)
-
-
-def _farthest(side: Array) -> float:
-    """Return the largest distance of a process from the median of several processes of its side."""
-    columns = side[:, np.isfinite(side).sum(axis=0) > 1]
-    return float(np.nanmax(np.abs(columns - np.nanmedian(columns, axis=0)))) if columns.size else 0.0
 
 
 def _standard_errors(variance: ProcessVariance, noise: Array, counts: NDArray[np.int_]) -> Array:
@@ -162,13 +166,3 @@ def _standard_errors(variance: ProcessVariance, noise: Array, counts: NDArray[np
     lacks_error = (np.isnan(noise) & (counts < 2)).any(axis=0)  # noqa: PLR2004
     has_error = (variance.degrees_of_freedom > 0) & ~lacks_error
     return np.sqrt(np.where(has_error, square, np.nan))
-
-
-def _missing(base: int, head: int, thresholds: Thresholds) -> Judgement:
-    """Return the judgement on a benchmark without an interval, from the number of processes of each side."""
-    if not base or not head:
-        return Judgement("incomparable", "not in the baseline" if head else "not measured")
-    if base == head == 1:
-        return Judgement("incomparable", "one process on each side: measure several to know their variance")
-    code = Reason.TOO_FEW_BLOCKS
-    return Judgement("incomparable", code.text(thresholds), code=code)

@@ -1,6 +1,5 @@
 """How the number of instructions of one call differs between two sides, and in which functions."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -32,8 +31,11 @@ class InstructionChange:
     def between(cls, base: Instructions, head: Instructions) -> Self:
         """Compare the counts of two sides."""
         least = max(_LEAST_SHARE * abs(head.total - base.total), 1)
-        functions = _most_changed(base.functions, head.functions, least)
-        return cls(base.total, head.total, round(max(NOISE, base.spread, head.spread), 6), functions)
+        is_known = base.functions and head.functions
+        changes = between(base.functions, head.functions) if is_known else ()
+        functions = [change for change in changes if abs(change.head - change.base) >= least]
+        noise = round(max(NOISE, base.spread, head.spread), 6)
+        return cls(base.total, head.total, noise, tuple(functions[:_MOST_NAMED]))
 
     @property
     def fraction(self) -> float:
@@ -53,16 +55,6 @@ class InstructionChange:
             return f"{text}, within noise"
         places = ", ".join(map(_function_change, self.functions))
         return f"{text}: {places}" if places else text
-
-
-def _most_changed(
-    base: Mapping[str, int], head: Mapping[str, int], least: float
-) -> tuple[CounterChange, ...]:
-    """Return the functions that changed most, by at least `least`. Empty if a side has no functions."""
-    if not base or not head:
-        return ()
-    changes = [change for change in between(base, head) if abs(change.head - change.base) >= least]
-    return tuple(changes[:_MOST_NAMED])
 
 
 def _function_change(change: CounterChange) -> str:

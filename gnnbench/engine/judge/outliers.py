@@ -25,6 +25,7 @@ _RARE = 0.1
 """Up to this share of the pairs, outliers count as rare."""
 _FEWEST_LOPSIDED, _FEWEST_OF_A_MODE = 3, 3
 _LOG_FACTOR = math.log(FACTOR)
+_SWAPPED = 2.5  # swapped modes are 2 log ratios apart; a broken process is farther away
 
 
 class Modes(NamedTuple):
@@ -46,7 +47,7 @@ class Outliers:
     """Number of pairs excluded because their ratio is far above the median pair's ratio."""
     below: int = 0
     contrary: int = 0
-    """Number of pairs without a change like the median pair's, if that changed by more than FACTOR."""
+    """Number of excluded pairs without a change like the median pair's, if they may be in other modes."""
     modes: Modes | None = None
 
     @property
@@ -59,7 +60,7 @@ class Outliers:
         """Why the kept pairs allow no verdict. None if they allow a verdict."""
         # The sides of the median pair may be in different modes.
         if self.contrary > _RARE * self.pairs:
-            return f"base and head differ by over {FACTOR:g}x in most pairs, but not all: possibly two modes"
+            return "excluded pairs lack the change of most pairs: possibly two modes"
         # Without a change, excluded pairs are as often above as below (McNemar, 1947). In a sign test, three
         # of three and five of six have a probability of at most 1/8.
         majority = max(self.above, self.below)
@@ -110,12 +111,13 @@ def outliers(base: Array, head: Array) -> Outliers:
     (median,) = _median_pair((head - base)[:, None])
     keeps = kept_pairs(base[:, None], head[:, None])[:, 0]
     excess = head - base - median
-    contrary = np.sign(median) * (head - base) <= _LOG_FACTOR
+    above, below = (int((~keeps & (side > 0)).sum()) for side in (excess, -excess))
+    lacks_change = ~keeps & (excess * median < 0) & (np.abs(excess) < _SWAPPED * np.abs(median))
     return Outliers(
         len(base),
-        above=int((~keeps & (excess > 0)).sum()),
-        below=int((~keeps & (excess < 0)).sum()),
-        contrary=int(contrary.sum()) if np.abs(median) > _LOG_FACTOR else 0,
+        above,
+        below,
+        int(lacks_change.sum()),
         modes=_modes(base + median / 2, head - median / 2, int((~keeps).sum())),
     )
 

@@ -21,7 +21,7 @@ from .evidence import Evidence
 from .selection import PAIRS_TO_AFFORD, SHORTEST_VISIT, Selection, Timing
 from .spending import Boundary, Spending
 from .verdict import SAME_CODE as SAME
-from .verdict import Judgement, Thresholds
+from .verdict import Judgement, Reason, Thresholds
 from .visit import PairTimes
 
 PILOT_SECONDS = 0.5
@@ -114,8 +114,15 @@ class Schedule:
     def decisions(self) -> dict[str, Decision]:
         """Return the decision on each benchmark so far."""
         advice = self._budget_advice()
-        rows = self._benchmarks.items()
-        return {name: Decision(_add_advice(timing, advice), timing.counts) for name, timing in rows}
+        decisions = {}
+        for name, timing in self._benchmarks.items():
+            judgement, estimate = timing.judgement, timing.estimate
+            lacks_pairs = estimate.pairs < estimate.fewest or not judgement.judged
+            if judgement.verdict == "undecided" and lacks_pairs and advice:
+                note = "enough to decide large changes, and small ones if the pairs differ little"
+                judgement = replace(judgement, reason=f"{judgement.reason}; {advice}, {note}")
+            decisions[name] = Decision(judgement, timing.counts)
+        return decisions
 
     def _budget_advice(self) -> str:
         """Return options with which the budget allows PAIRS_TO_AFFORD pairs. Empty if it already does."""
@@ -267,16 +274,6 @@ class Schedule:
             # The last analysis lacked pairs for a verdict: judge its intervals with the new number of pairs.
             analysed = replace(analysed, pairs=estimate.pairs, outliers=estimate.outliers)
         timing.judgement = judge_estimate(analysed, timing.thresholds, len(self._benchmarks), tails)
-        timing.decided = timing.judgement.verdict in ("slower", "faster", "same")
+        timing.decided = timing.judgement.verdict != "undecided" or timing.judgement.code is Reason.OTHER_MEAN
         if timing.limit and timing.decided:
             timing.decided = timing.limit.is_settled(timing.judgement, timing.thresholds)
-
-
-def _add_advice(timing: Timing, advice: str) -> Judgement:
-    """Return the judgement on a benchmark. If it lacks pairs, its reason includes the advice."""
-    judgement, estimate = timing.judgement, timing.estimate
-    lacks_pairs = estimate.pairs < estimate.fewest or not judgement.judged
-    if judgement.verdict != "undecided" or not lacks_pairs or not advice:
-        return judgement
-    note = "enough to decide large changes, and small ones if the pairs differ little"
-    return replace(judgement, reason=f"{judgement.reason}; {advice}, {note}")

@@ -59,11 +59,6 @@ class Timing:
         return PairCounts(self.pairs, excluded, self.rounds, self.blocks, self.seconds, self.decided)
 
     @property
-    def looks_changed(self) -> bool:
-        """Whether the estimated ratio is beyond the minimum effect of interest."""
-        return abs(self.estimate.log_ratio) >= math.log1p(self.thresholds.effect)
-
-    @property
     def lacks_pairs(self) -> bool:
         """Whether fewer than PAIRS_TO_AFFORD pairs have measured the benchmark."""
         return self.pairs < PAIRS_TO_AFFORD
@@ -151,7 +146,11 @@ class Selection:
         lacking = {
             name: timing.estimate.lacking(timing.thresholds, family) for name, timing in timings.items()
         }
-        ranked = sorted(timings, key=lambda name: (not timings[name].looks_changed, lacking[name]))
+        looks_same = {
+            name: abs(timing.estimate.log_ratio) < math.log1p(timing.thresholds.effect)
+            for name, timing in timings.items()
+        }
+        ranked = sorted(timings, key=lambda name: (looks_same[name], lacking[name]))
         best: Sequence[str] = ()
         for pairs in sorted(set(lacking.values())):
             seconds, names = self.left_seconds - pairs * self.start_seconds, []

@@ -97,13 +97,10 @@ def prior_of(variances: Array, freedom: Array) -> tuple[float, float]:
     excess = float(centred.var(ddof=1) - special.polygamma(1, freedom / 2).mean())
     if excess <= 0:
         return float(np.exp(mean)), np.inf
-    prior_freedom = 2 * _inverse_trigamma(excess)
-    return float(np.exp(mean + special.digamma(prior_freedom / 2) - np.log(prior_freedom / 2))), prior_freedom
-
-
-def _inverse_trigamma(value: float) -> float:
-    """Solve trigamma(y) = value. Trigamma lies between 1 / y and 1 / y + 1 / y^2."""
     from scipy import optimize  # slow to import
 
-    highest = (1 + math.sqrt(1 + 4 * value)) / (2 * value)
-    return float(optimize.brentq(lambda y: float(special.polygamma(1, y)) - value, 1 / value, highest))
+    # Solve trigamma(y) = excess. Trigamma lies between 1 / y and 1 / y + 1 / y^2.
+    highest = (1 + math.sqrt(1 + 4 * excess)) / (2 * excess)
+    solution = optimize.brentq(lambda y: float(special.polygamma(1, y)) - excess, 1 / excess, highest)
+    prior_freedom = 2 * float(solution)
+    return float(np.exp(mean + special.digamma(prior_freedom / 2) - np.log(prior_freedom / 2))), prior_freedom

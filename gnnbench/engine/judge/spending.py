@@ -27,7 +27,7 @@ class Spending:
 
     def share(self, information: float, time: float) -> float:
         """Return the fraction of the error rate that may be spent. `time`: elapsed fraction of the budget."""
-        return max(1 / (1 + (self.middle / information) ** self.steepness), min(time, 1.0) ** 2)
+        return max(1 / (1 + (self.middle / max(information, 1e-50)) ** self.steepness), min(time, 1.0) ** 2)
 
 
 class Boundary:

@@ -87,7 +87,7 @@ class Trial:
             return visit
         if visit.cpu is None:
             return NotTimed("failed", f"{_BY_CPU}; {_WAITS}")
-        return replace(visit, base_ns=visit.cpu.base_ns, head_ns=visit.cpu.head_ns)
+        return replace(visit, base_ns=visit.cpu.base_ns, head_ns=visit.cpu.head_ns, mean_logs=())
 
 
 def contradiction(judgement: Judgement, visits: Sequence[Visit]) -> str | None:
@@ -98,9 +98,8 @@ def contradiction(judgement: Judgement, visits: Sequence[Visit]) -> str | None:
     """
     if not visits or judgement.ratio is None:
         return None
-    samples = [sample(visit) for visit in visits]
-    logs = np.array([row.turns for row in samples])
-    noises = np.nan_to_num([row.turns_noise for row in samples], nan=math.inf)
+    logs, noises = np.array([(row.turns, row.turns_noise) for row in map(sample, visits)]).T
+    noises = np.nan_to_num(noises, nan=math.inf)
     expected = math.sqrt((_PAIR_SD**2 + noises.mean()) / len(logs))
     between = float(logs.std(ddof=1)) / math.sqrt(len(logs)) if len(logs) > 1 else math.inf
     mean, ratio = float(logs.mean()), math.log(judgement.ratio)

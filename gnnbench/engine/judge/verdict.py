@@ -20,7 +20,6 @@ _POWER = 0.9
 """Probability of finding a slowdown of the minimum detectable effect."""
 _Bound = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
 
-
 Verdict = Literal["slower", "faster", "same", "undecided", "incomparable", "accepted", "ignored"]
 """`accepted`: slower, but by no more than an entry accepts. `ignored`: a rule ignores the benchmark."""
 
@@ -62,6 +61,7 @@ class Reason(Enum):
     WITHIN_EFFECT = "the per-benchmark {own_level} interval lies within {effect} of 1"
     SMALL_CHANGE = "a significant change, but smaller than {effect}"
     WIDE_INTERVAL = "the interval is too wide"
+    OTHER_MEAN = "the mean call changed by this ratio, but the fastest tenth of the calls did not"
     TOO_FEW_BLOCKS = "too few measurements for an interval"
     OTHER_RESULT = "a different output"
     ONLY_REPEATED = "faster only when repeated"
@@ -169,6 +169,16 @@ def require_confirmation(judgement: Judgement, processes: int) -> Judgement:
     return judgement
 
 
+def check_mean(judgement: Judgement, mean: Judgement, thresholds: Thresholds) -> Judgement:
+    """Return a judgement on fast calls, or *undecided* if the judgement on the mean call contradicts it."""
+    low, high, limit = mean.own_low or 0.0, mean.own_high or math.inf, 1 + thresholds.effect
+    contradicts = {"same": low > limit or high < 1 / limit, "slower": high < 1, "faster": low > 1}
+    if not contradicts.get(judgement.verdict):
+        return judgement
+    reason, code = Reason.OTHER_MEAN.text(thresholds), Reason.OTHER_MEAN if mean.changed else None
+    return replace(mean, verdict="undecided", reason=reason, code=code)
+
+
 def judge_ratio(
     log_ratio: float,
     error: float,
@@ -186,7 +196,12 @@ def judge_ratio(
     family_width = error * _quantile((1 - thresholds.family_level) / 2 / family, degrees_of_freedom)
     effect = math.log1p(thresholds.effect)
     detectable = max(family_width, effect, least) + _margin(error, degrees_of_freedom)
-    verdict, code = _decide(log_ratio, own_width, family_width, effect)
+    verdict: Verdict = "undecided"
+    code = Reason.SMALL_CHANGE if abs(log_ratio) > family_width else Reason.WIDE_INTERVAL
+    if abs(log_ratio) > family_width and abs(log_ratio) >= effect:
+        verdict, code = "slower" if log_ratio > 0 else "faster", Reason.EXCLUDES_ONE
+    elif abs(log_ratio) + own_width < effect:
+        verdict, code = "same", Reason.WITHIN_EFFECT
     low, high, own_low, own_high = (
         math.exp(_clip(log_ratio + width)) for width in (-family_width, family_width, -own_width, own_width)
     )
@@ -226,12 +241,3 @@ def _margin(error: float, degrees_of_freedom: float) -> float:
 def _clip(log: float) -> float:
     """Limit a logarithm to what `exp` can compute. With two processes, an interval may have any width."""
     return min(max(log, -_WIDEST), _WIDEST)
-
-
-def _decide(log_ratio: float, own_width: float, family_width: float, effect: float) -> tuple[Verdict, Reason]:
-    """Return the verdict on a log ratio. The half-widths of its two intervals and `effect` are logarithms."""
-    if abs(log_ratio) > family_width and abs(log_ratio) >= effect:
-        return "slower" if log_ratio > 0 else "faster", Reason.EXCLUDES_ONE
-    if abs(log_ratio) + own_width < effect:
-        return "same", Reason.WITHIN_EFFECT
-    return "undecided", Reason.SMALL_CHANGE if abs(log_ratio) > family_width else Reason.WIDE_INTERVAL

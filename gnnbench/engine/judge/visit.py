@@ -4,6 +4,7 @@ A visit is the measurement of one benchmark in one pair of processes. It alterna
 is one block of rounds of each side. An inspection counts what one call does, and fingerprints its code.
 """
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
@@ -87,6 +88,8 @@ class Visit:
     """Number of rounds of each side in all blocks."""
     seconds: float
     """Duration of the visit, including set-up, calibration and tear-down on both sides."""
+    mean_logs: tuple[float, ...] = ()
+    """Log ratio, head / base, of the mean times of the blocks of each turn. Empty: that of the medians."""
     cpu: CpuTimes | None = None
     """None if the CPU time is unknown, or says nothing about the duration of a call."""
     gpu: "Visit | None" = None
@@ -99,12 +102,13 @@ class Visit:
         """Return a visit from the blocks that both sides report. The caller sets its `seconds`."""
         base, head = (tuple(block["ns"] for block in side) for side in sides)
         rounds = sum(block["rounds"] for block in sides[1])
+        mean_logs = tuple(math.log(new["mean_ns"] / old["mean_ns"]) for old, new in zip(*sides, strict=False))
         by_gpu = None
         if all(block["gpu_ns"] for side in sides for block in side):
             turns = _at_usual_clock([*zip(*sides, strict=True)])
             of_base, of_head = (tuple(turn[side]["gpu_ns"] for turn in turns) for side in range(len(sides)))
             by_gpu = cls(of_base, of_head, rounds, 0.0)
-        return cls(base, head, rounds, 0.0, CpuTimes.of(*sides), by_gpu)
+        return cls(base, head, rounds, 0.0, mean_logs, CpuTimes.of(*sides), by_gpu)
 
 
 def _at_usual_clock(turns: Sequence[Turn]) -> Sequence[Turn]:
@@ -167,12 +171,6 @@ class Inspections:
         return is_same and not self.other_launch
 
     @property
-    def uses_gpu(self) -> bool:
-        """Whether both sides run kernels on a GPU."""
-        kernels = (side["counts"].get("kernels") for side in self.sides)
-        return bool(self._launches) and all(map(any, zip(self._launches, kernels, strict=True)))
-
-    @property
     def same_launches(self) -> bool:
         """Whether both sides launch the same kernels in the same order, on operators with equal inputs."""
         changed = self.work.changed
@@ -201,7 +199,9 @@ class Inspections:
     @property
     def needs_host_time(self) -> bool:
         """Whether both sides use a GPU, and the host's work may differ. Then the host is judged too."""
-        return self.uses_gpu and not self.same_work
+        kernels = (side["counts"].get("kernels") for side in self.sides)
+        uses_gpu = bool(self._launches) and all(map(any, zip(self._launches, kernels, strict=True)))
+        return uses_gpu and not self.same_work
 
     @property
     def process_wide(self) -> tuple[str, ...] | None:

@@ -155,7 +155,6 @@ class FakeClock(Clock):
             self._gpu_seconds *= math.exp(self._random.normal(0, machine.noise.gpu_process_sigma))
         self._factors, self._weights = zip(*truth.modes, strict=True)
         self._log_noise = self._random.normal(0, machine.noise.sigma)
-        self._factor = 1.0
         self._draw_layout()
 
     def now(self) -> float:

@@ -223,6 +223,7 @@ class HeldCall:
         return {
             "answer": "block",
             "ns": statistics.median(seconds) / iterations * 1e9,
+            "mean_ns": statistics.fmean(seconds) / iterations * 1e9,
             "rounds": len(seconds),
             "gpu_ns": block.device_seconds and block.device_seconds / iterations * 1e9,
             "gpu_hertz": block.device_hertz,

@@ -4,7 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any
+
+import numpy as np
 
 from ..ground import codec, cpu, json_io
 from ..ground.codec import Positive
@@ -38,6 +41,10 @@ class ProcessTiming:
     blocks: int
     contention_share: float = 0.0
     """Share of the CPU time that other programs used meanwhile; 0 if it was not measured."""
+    mean: float = math.nan
+    """Mean of the logarithms of the blocks' mean times."""
+    mean_error: float = math.nan
+    """Standard error of `mean` within the process; NaN for one block."""
 
     @property
     def is_evidence(self) -> bool:
@@ -212,4 +219,6 @@ def _process(blocks: Sequence[Sequence[float]], contention_share: float) -> Proc
     """Estimate the time of a process from its blocks."""
     values = estimate.block_values(blocks)
     location = estimate.estimate(values).location
-    return ProcessTiming(math.log(location), estimate.standard_error(values), len(blocks), contention_share)
+    error, count, means = estimate.standard_error(values), len(blocks), np.log([*map(fmean, blocks)])
+    mean_error = float(means.std(ddof=1)) / math.sqrt(count) if count > 1 else math.nan
+    return ProcessTiming(math.log(location), error, count, contention_share, float(means.mean()), mean_error)

@@ -137,6 +137,16 @@ def test_times_that_are_far_apart_count_though_the_fingerprints_are_equal(
     assert by_name(base, elsewhere)["b0"].judgement.same_code, "of another environment they do not count"
 
 
+def test_calls_that_become_slow_now_and_then_are_not_the_same_as_before(tmp_path):
+    base, head = ([suite(seed, deviation=0.003) for seed in seeds] for seeds in (range(3), range(3, 6)))
+    for one in head:
+        blocks = one["benchmarks"][0]["extra_info"]["gnnbench"]["measurement"]["processes"][0]["blocks_ns"]
+        blocks[::3] = [[9 * ns for ns in block] for block in blocks[::3]]
+    slow, *others = by_name(runs(tmp_path, *base), runs(tmp_path, *head)).values()
+    assert (slow.judgement.verdict, {row.judgement.verdict for row in others}) == ("undecided", {"same"})
+    assert slow.judgement.ratio == pytest.approx(9 ** (1 / 3), rel=0.1)
+
+
 def test_changed_code_is_judged_by_its_times_and_named(tmp_path):
     base = runs(tmp_path, *(coded(seed) for seed in range(5)))
     rows = by_name(base[:1], runs(tmp_path, coded(2, call=2)))

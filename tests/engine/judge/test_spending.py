@@ -9,7 +9,7 @@ SPENDING = Spending(5.0, 3.0)
 
 @pytest.mark.parametrize(
     ("information", "time", "share"),
-    [(5.0, 0.0, 1 / 2), (5.0, 0.5, 1 / 2), (1e-3, 0.5, 1 / 4), (1e-3, 1.0, 1.0), (1e-3, 1.01, 1.0)],
+    [(5.0, 0.0, 1 / 2), (5.0, 0.5, 1 / 2), (0, 0.5, 1 / 4), (1e-3, 1.0, 1.0), (1e-3, 1.01, 1.0)],
 )
 def test_what_is_further_spends(information, time, share):
     assert SPENDING.share(information, time) == pytest.approx(share)

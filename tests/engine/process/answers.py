@@ -65,7 +65,8 @@ def costing(steps: float, seconds: float | None = 1e-3, waiting: float = 0.0) ->
 
 def block(ms: float) -> dict[str, Any]:
     """Return an answer to `block`: so many milliseconds a call."""
-    return {"answer": "block", "ns": ms * 1e6, "rounds": 5, "cpu_ns": None, "gpu_ns": None}
+    ns = ms * 1e6
+    return {"answer": "block", "ns": ns, "mean_ns": ns, "rounds": 5, "cpu_ns": None, "gpu_ns": None}
 
 
 def done(text: str = "", *, skipped: bool = False, held: bool = True) -> dict[str, Any]:
