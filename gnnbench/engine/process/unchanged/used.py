@@ -128,7 +128,8 @@ class UsageRecorder:
 
     def _note_tracing(self, _event: str, _arguments: tuple[Any, ...]) -> None:
         """Note that a trace or profile function is set, so that functions may run unseen."""
-        file = sys._getframe(2).f_code.co_filename  # noqa: SLF001
+        caller = sys._getframe(1).f_back  # noqa: SLF001 - None when the interpreter ends
+        file = caller.f_code.co_filename if caller else _PACKAGE
         if not (file.startswith(_PACKAGE) or file.endswith(_PAUSING)):
             self._has_gaps = True
 

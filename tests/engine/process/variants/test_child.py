@@ -148,15 +148,17 @@ def test_a_side_that_is_killed(folder):
 
 
 @pytest.mark.parametrize(
-    ("word", "why"),
+    ("word", "status", "why"),
     [
-        ("nowhere.py", "ERROR: file or directory not found: nowhere.py"),
-        ("--numprocesses=a", r"\S+: error: unrecognized arguments: --numprocesses=a"),
+        ("nowhere.py", 4, "ERROR: file or directory not found: nowhere.py"),
+        ("--numprocesses=a", 4, r"\S+: error: unrecognized arguments: --numprocesses=a"),
+        ("--benchmark-timer=time.none", 1, "AttributeError: module 'time' has no attribute 'none'"),
     ],
 )
-def test_a_side_that_does_not_start(folder, word, why):
-    expected = f"^ended with exit status 4 while starting: {why}$"
-    with process(folder, word) as worker, pytest.raises(DiedError, match=expected):
+def test_a_side_that_does_not_start(folder, word, status, why):
+    expected = f"^ended with exit status {status} while starting: {why}$"
+    terms = {"recorded": True}
+    with process(folder, word, terms=terms) as worker, pytest.raises(DiedError, match=expected):
         worker.answer(30)
 
 
