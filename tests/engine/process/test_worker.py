@@ -7,6 +7,7 @@ from tests.engine.process.workers import clean, here, process, visits, write
 from tests.runs import ROOT, SMALL
 
 SUITE = """
+import os
 import pytest_benchmark.fixture
 import unittest
 import pytest
@@ -147,6 +148,11 @@ class TestForeign:
     def test_of_another_plugin(self, benchmark):
         pass
 
+def test_removes_its_folder(benchmark, tmp_path):
+    os.chdir(tmp_path)
+    tmp_path.rmdir()
+    benchmark(sum, [1])
+
 def test_pedantic(benchmark):
     assert benchmark.pedantic(sorted, setup=lambda: (([2, 1],), {}), rounds=3, warmup_rounds=1) == [1, 2]
     assert benchmark.stats.stats.rounds >= 3
@@ -219,6 +225,11 @@ def test_benchmarks_can_be_run_again(suite):
         assert [one["answer"] for one in answers] == ["ready", *["block"] * blocks], name
         assert (last["failure"], last["held"]) == (None, True), name
         assert all(one["ns"] > 0 for one in answers[1:])
+
+
+def test_a_benchmark_removes_the_working_directory(tmp_path):
+    with process(write(tmp_path, SUITE)) as worker:
+        assert Suite(worker).failure("test_removes_its_folder") is None
 
 
 @pytest.mark.parametrize(
