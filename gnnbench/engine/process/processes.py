@@ -266,13 +266,12 @@ class Processes:
         return answer
 
     def stop(self, wait_seconds: float) -> None:
-        """End the processes, which get this many seconds to tear down their fixtures."""
+        """End the processes, which get this many seconds to tear down their fixtures, all at the same time."""
+        end = RealTime.seconds() + wait_seconds
         with ExitStack() as stack:
-            children = dict.fromkeys(self.children.values())
-            for child in children:
-                stack.callback(child.stop, wait_seconds)
-            if wait_seconds:
-                for child in children:
+            for child in dict.fromkeys(self.children.values()):
+                stack.callback(lambda child=child: child.stop(max(0.0, end - RealTime.seconds())))
+                if wait_seconds:
                     child.quit()
 
 

@@ -162,12 +162,23 @@ coordinator.run = run
 """
 
 
-def test_an_interruption_at_any_point_of_the_turns_says_so(project):
+BEFORE_COLLECTION = """
+from gnnbench.engine.drive import inspector
+
+def run(*_):
+    raise KeyboardInterrupt
+
+inspector.Inspector.run = run
+"""
+
+
+@pytest.mark.parametrize("conftest", [NO_LINE, BEFORE_COLLECTION])
+def test_an_interruption_at_any_point_of_the_turns_says_so(project, conftest):
     project.edit()
-    (project.folder / "conftest.py").write_text(NO_LINE)
+    (project.folder / "conftest.py").write_text(conftest)
     result = project.measured("benchmarks", COMPARE, **project.machine())
     assert result.returncode == 2, result.stdout
-    assert "interrupted" in result.text
+    assert "failed: interrupted: the timed benchmarks were not compared" in result.text
 
 
 @pytest.mark.nightly
