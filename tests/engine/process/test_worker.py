@@ -148,6 +148,11 @@ class TestForeign:
     def test_of_another_plugin(self, benchmark):
         pass
 
+def test_replaces_json(benchmark, monkeypatch):
+    monkeypatch.setattr("json.dumps", repr)
+    monkeypatch.setattr("json.loads", repr)
+    benchmark(sum, [1])
+
 def test_removes_its_folder(benchmark, tmp_path):
     os.chdir(tmp_path)
     tmp_path.rmdir()
@@ -217,8 +222,8 @@ def test_which_are_benchmarks_whatever_their_names(suite):
 
 
 def test_benchmarks_can_be_run_again(suite):
-    functions = ["marked", "by_another_name", "in_set_up", "pedantic", "caught", "fails_no_more"]
-    names = [f"test_{name}" for name in functions]
+    functions = "marked by_another_name in_set_up pedantic caught fails_no_more replaces_json"
+    names = [f"test_{name}" for name in functions.split()]
     for name in [*names, "TestClass::test_in_a_class", "TestOld::test_of_unittest"] * 2:
         *answers, last = suite.run(name)
         blocks = 0 if name == "test_caught" else 3  # the suite expects its error, which ends the first block
