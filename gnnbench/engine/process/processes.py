@@ -266,7 +266,7 @@ class Processes:
         return answer
 
     def stop(self, wait_seconds: float) -> None:
-        """End the processes, which get this many seconds to tear down their fixtures, all at the same time."""
+        """End the processes, which all get the same seconds to tear down their fixtures."""
         end = RealTime.seconds() + wait_seconds
         with ExitStack() as stack:
             for child in dict.fromkeys(self.children.values()):
