@@ -232,11 +232,6 @@ def test_benchmarks_can_be_run_again(suite):
         assert all(one["ns"] > 0 for one in answers[1:])
 
 
-def test_a_benchmark_removes_the_working_directory(tmp_path):
-    with process(write(tmp_path, SUITE)) as worker:
-        assert Suite(worker).failure("test_removes_its_folder") is None
-
-
 @pytest.mark.parametrize(
     ("name", "failure"),
     [
@@ -269,7 +264,7 @@ def test_a_suite_with_options_against_it(tmp_path, monkeypatch):
         suite = Suite(worker)
         assert suite.collected["notes"] == ["overridden options: -n, --lf, --benchmark-skip, --maxfail"]
         assert suite.failure("test_raises").startswith("raised: KeyError: 'missing', test_suite.py:")
-        assert suite.failure("test_marked") is None
+        assert suite.failure("test_removes_its_folder") is None
     left = {path.name for path in tmp_path.iterdir()} - {"__pycache__"}
     assert left == {"pytest.ini", "test_suite.py", "worker.log", "worker.trees"}
 
