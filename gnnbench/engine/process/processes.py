@@ -268,9 +268,13 @@ class Processes:
     def stop(self, wait_seconds: float) -> None:
         """End the processes, which all get the same seconds to tear down their fixtures."""
         end = RealTime.seconds() + wait_seconds
+
+        def stop(child: Process) -> None:
+            child.stop(max(0.0, end - RealTime.seconds()))
+
         with ExitStack() as stack:
             for child in dict.fromkeys(self.children.values()):
-                stack.callback(lambda child=child: child.stop(max(0.0, end - RealTime.seconds())))
+                stack.callback(stop, child)
                 if wait_seconds:
                     child.quit()
 

@@ -130,8 +130,7 @@ class UsageRecorder:
         """Note that a trace or profile function is set, so that functions may run unseen."""
         caller = sys._getframe(1).f_back  # noqa: SLF001 - None when the interpreter ends
         file = caller.f_code.co_filename if caller else _PACKAGE
-        if not (file.startswith(_PACKAGE) or file.endswith(_PAUSING)):
-            self._has_gaps = True
+        self._has_gaps |= not (file.startswith(_PACKAGE) or file.endswith(_PAUSING))
 
     @contextmanager
     def shared_setup(self) -> Iterator[None]:

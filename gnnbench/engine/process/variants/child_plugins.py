@@ -113,13 +113,10 @@ class CallersTree:
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Declare an option and register hooks in processes of `fresh.py`, which load this module with -p."""
-    parser.addoption("--gnn-message", type=_read_message, help=argparse.SUPPRESS)
+    parser.addoption(
+        "--gnn-message", type=lambda file: json.loads(Path(file).read_bytes()), help=argparse.SUPPRESS
+    )
     pluginmanager.register(_Writing(), "gnnbench-ending")
-
-
-def _read_message(file: str) -> Any:
-    """Return the message that `fresh.py` has written to a file."""
-    return json.loads(Path(file).read_text(encoding="utf-8"))
 
 
 class _Writing(Overrides):
