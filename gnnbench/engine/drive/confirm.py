@@ -19,10 +19,9 @@ from ..process.pairs import NotStartedError, Pairs
 from ..process.plan import PairSettings
 from ..process.processes import Processes, Shared
 from ..process.variants.builds import trapped
-from ..process.variants.child import SIDES, DiedError
+from ..process.variants.child import QUIT_SECONDS, SIDES, DiedError
 from ..process.variants.collected import Suite
 
-_QUIT_SECONDS = 20.0
 RECHECK_SECONDS = 0.4
 """Time for each benchmark in a pair of processes that checks changes."""
 _SHARED_RESOURCE = "both sides may use the same port or file"
@@ -78,7 +77,7 @@ def _run_alone(side: str, names: Iterable[str], settings: PairSettings, shared: 
             while waiting:
                 reasons[waiting[0]] = _run_test(processes, side, waiting[0], suite)
                 del waiting[0]
-            quit_seconds = _QUIT_SECONDS
+            quit_seconds = QUIT_SECONDS
         except DiedError as error:
             if suite is None or shared.left_seconds() <= 0:
                 break

@@ -156,7 +156,10 @@ class Judging:
             working_tree = variant.parse(variant.WORKING_TREE)
             prepared = prepare.both(self.base.variant, working_tree, root, watcher, build=self.build)
             with signals.as_ctrl_c(), prepared as (base, head):
-                self.use_result(coordinator.run(base, head, plan, watcher))
+                result = coordinator.run(base, head, plan, watcher)
+            if result.interrupted and not result.rows:
+                raise KeyboardInterrupt
+            self.use_result(result)
         except UsageError as error:
             self.use_record(str(error))
         except OSError as error:

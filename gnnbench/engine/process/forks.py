@@ -4,6 +4,7 @@ import os
 import select
 import sys
 from contextlib import suppress
+from os import getpid  # a test may replace the attribute of `os`
 from types import FrameType
 
 RETURN = "its call forks, and both processes return from it"
@@ -18,7 +19,7 @@ class Forks:
     def __init__(self) -> None:
         self.watches = False
         """Whether forks are watched: only while a test runs."""
-        self._pid = os.getpid()
+        self._pid = getpid()
         self._pipe: tuple[int, int] | None = None
         """Each forked process that returns from the call writes to this pipe. None if none was forked."""
         self._call_frame: FrameType | None = None
@@ -27,11 +28,11 @@ class Forks:
 
     def reset(self) -> None:
         """Treat this process, which is a fork itself, as the original: `end_if_forked` does not end it."""
-        self._pid = os.getpid()
+        self._pid = getpid()
 
     def end_if_forked(self) -> None:
         """End this process if a benchmark's call has forked it."""
-        if os.getpid() != self._pid:
+        if getpid() != self._pid:
             if self._pipe:
                 with suppress(OSError):
                     os.write(self._pipe[1], b"1")
@@ -52,7 +53,7 @@ class Forks:
         """Prepare for a fork, or end this process if it has returned from the call that forked it."""
         if not self.watches:
             return
-        if os.getpid() != self._pid and _call_frame() is not self._call_frame:
+        if getpid() != self._pid and _call_frame() is not self._call_frame:
             self.end_if_forked()
         elif self._pipe is None:
             self._pipe = os.pipe()

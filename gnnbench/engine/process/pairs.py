@@ -25,12 +25,10 @@ from .plan import PairSettings, Plan
 from .processes import Parents, Processes, Shared
 from .turns import HeldBenchmark, join_reasons
 from .unchanged.callers_files import data_read, notes_on, why_incomparable
-from .variants.child import SIDES, DiedError
+from .variants.child import QUIT_SECONDS, SIDES, DiedError
 from .variants.collected import Suite
 from .variants.redirects import differing
 
-_QUIT_SECONDS = 20.0
-"""Time in which both processes may tear down their fixtures."""
 _FEWEST_CORES = 4
 """With fewer cores, the next pair starts only when the current one has ended."""
 _FAILURES = ("died", "failed")
@@ -73,7 +71,7 @@ class Pair(Processes):
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """End both processes. Unless there was an error, they first tear down their fixtures."""
-        self.stop(_QUIT_SECONDS if kind is None and self.broken is None else 0.0)
+        self.stop(QUIT_SECONDS if kind is None and self.broken is None else 0.0)
 
     def visit(self, trial: Trial, seconds: float, at_most_seconds: float = math.inf) -> Visit | NotTimed:
         """Time a benchmark in turns, each with one block of each side, or return why it cannot be timed.

@@ -266,13 +266,16 @@ class Processes:
         return answer
 
     def stop(self, wait_seconds: float) -> None:
-        """End the processes, which get this many seconds to tear down their fixtures."""
+        """End the processes, which all get the same seconds to tear down their fixtures."""
+        end = RealTime.seconds() + wait_seconds
+
+        def stop(child: Process) -> None:
+            child.stop(max(0.0, end - RealTime.seconds()))
+
         with ExitStack() as stack:
-            children = dict.fromkeys(self.children.values())
-            for child in children:
-                stack.callback(child.stop, wait_seconds)
-            if wait_seconds:
-                for child in children:
+            for child in dict.fromkeys(self.children.values()):
+                stack.callback(stop, child)
+                if wait_seconds:
                     child.quit()
 
 

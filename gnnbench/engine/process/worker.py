@@ -20,6 +20,7 @@ Before all commands, the process sends `collected`, with the tests of the suite.
 (`unchanged/used.py`), `collected` and `done` list them.
 """
 
+import faulthandler
 import os
 import sys
 import tempfile
@@ -322,6 +323,7 @@ class Worker(Overrides, Instrument):
         if self._has_called and "call" not in self._reports:  # else a plugin runs the test again
             self._end_incomparable(outcome.SEVERAL)
         self._has_called = True
+        faulthandler.cancel_dump_traceback_later()  # pytest's time limit does not know how long tests wait
         scope = vars(getattr(self._item, "module", None) or object)
         fixed = self._is_marked(collected.FIXED_INPUTS)
         noting = self._used.noting if self._used else nullcontext

@@ -112,8 +112,8 @@ def test_an_end_in_the_middle_leaves_nothing_behind_and_what_was_decided_is_save
     side = f"env:GNNBENCH_FAKE_CLOCK={clock(suite, test_slow=1e-2)}"
     words = ("--budget", "100000", "--effect", "0.2%", "--json", "ab.json", "--", "test_suite.py")
     process = start(suite, "ab", side, side, *words, **ALONE)
-    workers = workers_of(process)
     wait_for((suite / "called").exists, 60)
+    workers = workers_of(process)
     process.send_signal(end)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == (-9 if end == signal.SIGKILL else 128 + end)

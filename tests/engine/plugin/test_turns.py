@@ -161,22 +161,23 @@ def test_interrupted_turns_leave_no_worktree_and_say_so(project, number):
 
 # A generator that is interrupted when it is entered has no line in Python 3.11, which pytest cannot show.
 NO_LINE = """
-from gnnbench.engine.drive import coordinator
+from gnnbench.engine.drive import coordinator, inspector
 
 def run(*_):
     raise KeyboardInterrupt
 
 run.__code__ = run.__code__.replace(co_linetable=b"")
-coordinator.run = run
+{}.run = run
 """
 
 
-def test_an_interruption_at_any_point_of_the_turns_says_so(project):
+@pytest.mark.parametrize("place", ["coordinator", "inspector.Inspector"])
+def test_an_interruption_at_any_point_of_the_turns_says_so(project, place):
     project.edit()
-    (project.folder / "conftest.py").write_text(NO_LINE)
+    (project.folder / "conftest.py").write_text(NO_LINE.format(place))
     result = project.measured("benchmarks", COMPARE, **project.machine())
     assert result.returncode == 2, result.stdout
-    assert "interrupted" in result.text
+    assert "failed: interrupted: the timed benchmarks were not compared" in result.text
 
 
 @pytest.mark.nightly

@@ -7,7 +7,7 @@ from gnnbench.engine.judge.visit import NotTimed, Visit
 from gnnbench.engine.process.pairs import Pair
 from gnnbench.engine.process.plan import PairSettings
 from gnnbench.engine.process.processes import PAIRS_OF_PARENTS
-from tests.engine.process.workers import common, lines, prepared, wait_for_end, write
+from tests.engine.process.workers import common, lines, prepared, write
 
 SUITE = """
 import os
@@ -33,10 +33,6 @@ def test_dies(benchmark):
     if os.path.exists("kill"):
         os.kill(os.getpid(), 9)
     benchmark(sum, [1])
-
-def test_hangs(benchmark):
-    while True:
-        time.sleep(1)
 """
 SIDE = prepared(".")
 SETTINGS = PairSettings(SIDE, SIDE)
@@ -90,19 +86,3 @@ def test_a_fork_that_dies_is_named_and_the_next_pair_works(shared):
     assert "was killed by SIGKILL" in why.text
     (shared.plan.folder / "kill").unlink()
     assert isinstance(visited(shared, "dies"), Visit)
-
-
-def test_a_fork_that_hangs_is_ended(shared):
-    groups = []
-
-    def interrupted():
-        with Pair(SETTINGS, shared) as pair:
-            groups.extend(child.pid for child in pair.children.values())
-            pair.send("base", command="run", name="test_suite.py::test_hangs", seed=0)
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert len(set(groups)) == 2
-    wait_for_end(*groups)
-    assert isinstance(visited(shared, "state"), Visit)

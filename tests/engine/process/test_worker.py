@@ -7,6 +7,7 @@ from tests.engine.process.workers import clean, here, process, visits, write
 from tests.runs import ROOT, SMALL
 
 SUITE = """
+import os
 import pytest_benchmark.fixture
 import unittest
 import pytest
@@ -147,6 +148,16 @@ class TestForeign:
     def test_of_another_plugin(self, benchmark):
         pass
 
+def test_replaces(benchmark, monkeypatch):
+    for name in ("json.dumps", "json.loads", "os.getpid", "builtins.open"):
+        monkeypatch.setattr(name, lambda *_: 0)
+    benchmark(sum, [1])
+
+def test_removes_its_folder(benchmark, tmp_path):
+    os.chdir(tmp_path)
+    tmp_path.rmdir()
+    benchmark(sum, [1])
+
 def test_pedantic(benchmark):
     assert benchmark.pedantic(sorted, setup=lambda: (([2, 1],), {}), rounds=3, warmup_rounds=1) == [1, 2]
     assert benchmark.stats.stats.rounds >= 3
@@ -211,8 +222,8 @@ def test_which_are_benchmarks_whatever_their_names(suite):
 
 
 def test_benchmarks_can_be_run_again(suite):
-    functions = ["marked", "by_another_name", "in_set_up", "pedantic", "caught", "fails_no_more"]
-    names = [f"test_{name}" for name in functions]
+    functions = "marked by_another_name in_set_up pedantic caught fails_no_more replaces"
+    names = [f"test_{name}" for name in functions.split()]
     for name in [*names, "TestClass::test_in_a_class", "TestOld::test_of_unittest"] * 2:
         *answers, last = suite.run(name)
         blocks = 0 if name == "test_caught" else 3  # the suite expects its error, which ends the first block
@@ -253,7 +264,7 @@ def test_a_suite_with_options_against_it(tmp_path, monkeypatch):
         suite = Suite(worker)
         assert suite.collected["notes"] == ["overridden options: -n, --lf, --benchmark-skip, --maxfail"]
         assert suite.failure("test_raises").startswith("raised: KeyError: 'missing', test_suite.py:")
-        assert suite.failure("test_marked") is None
+        assert suite.failure("test_removes_its_folder") is None
     left = {path.name for path in tmp_path.iterdir()} - {"__pycache__"}
     assert left == {"pytest.ini", "test_suite.py", "worker.log", "worker.trees"}
 

@@ -126,9 +126,9 @@ class UsageRecorder:
 
     def _note_tracing(self, _event: str, _arguments: tuple[Any, ...]) -> None:
         """Note that a trace or profile function is set, so that functions may run unseen."""
-        file = sys._getframe(2).f_code.co_filename  # noqa: SLF001
-        if not (file.startswith(_PACKAGE) or file.endswith(_PAUSING)):
-            self._has_gaps = True
+        caller = sys._getframe(1).f_back  # noqa: SLF001 - None when the interpreter ends
+        file = caller.f_code.co_filename if caller else _PACKAGE
+        self._has_gaps |= not (file.startswith(_PACKAGE) or file.endswith(_PAUSING))
 
     @contextmanager
     def shared_setup(self) -> Iterator[None]:

@@ -41,13 +41,13 @@ _ACTIVITIES = {
 """What a process does after each command, for messages."""
 _TICK_SECONDS = 1.0
 """How often to check whether the process has ended: its own children may keep the pipe open."""
-_QUIT_SECONDS = 20.0
+QUIT_SECONDS = 20.0
 """Time for tear-down after `quit`."""
 _TAIL_BYTES = 1 << 14
 """How much of a log's end is searched for the reason why a process ended."""
 _LONGEST_LINE = 200
-_PROGRESS = re.compile(r"(\S+\.py)? ?[.FEsxX]*( +\[.*\])?")
-"""A line of pytest's progress, or an empty line."""
+_PROGRESS = re.compile(r"(\S+\.py)? ?[.FEsxX]*( +\[.*\])?|=+ .* =+|mainloop: .*|\(to show .*")
+"""A line of pytest's progress, a heading, another line without a reason, or an empty line."""
 _REASON = re.compile(r"Fatal Python error|\S+: error: ")
 """Beginnings of lines that say why a process ended. They need not be the last lines."""
 _DEFAULTS = {
@@ -149,7 +149,7 @@ class Process(ABC):
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.quit()
-        self.stop(_QUIT_SECONDS if kind is None else 0.0)
+        self.stop(QUIT_SECONDS if kind is None else 0.0)
 
     def _death(self) -> DiedError:
         status = self.status()

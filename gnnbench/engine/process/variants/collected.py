@@ -43,14 +43,15 @@ def foreign_fixture(item: Any) -> str:
     """Return a line on a test if its fixture `benchmark` is not pytest-benchmark's, or else an empty text."""
     info = getattr(item, "_fixtureinfo", None)
     for fixture in reversed(info.name2fixturedefs.get("benchmark", ()) if info else ()):
-        module, file = fixture.func.__module__, os.path.relpath(fixture.func.__code__.co_filename)
+        module, file = fixture.func.__module__, fixture.func.__code__.co_filename
         if module.partition(".")[0] == "pytest_benchmark":
             return ""
         if "benchmark" not in fixture.argnames:
             plugins = item.config.pluginmanager.list_name_plugin()
             names = [name for name, plugin in plugins if getattr(plugin, "__name__", "") == module]
             remedy = "" if not names or names[0].endswith(".py") else f"; -p no:{names[0]} disables it"
-            return f"its fixture `benchmark` comes from {file}{remedy}"
+            place = os.path.relpath(file, item.config.invocation_params.dir)
+            return f"its fixture `benchmark` comes from {place}{remedy}"
     return ""
 
 

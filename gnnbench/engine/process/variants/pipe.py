@@ -1,10 +1,10 @@
 """Messages between the coordinator and a child process, over a pair of connected sockets."""
 
-import json
 import os
 import socket
 import struct
 from collections.abc import Mapping
+from json import dumps, loads  # a test may replace the attributes of `json`
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle, send_handle
 from typing import Any, Self
@@ -37,7 +37,7 @@ class Link:
         """Send a message and, if there is one, a file descriptor."""
         try:
             self._block()
-            self._connection.send_bytes(json.dumps(message).encode())
+            self._connection.send_bytes(dumps(message).encode())
             if descriptor is not None:
                 send_handle(self._connection, descriptor, 0)  # 0: a process id, which Linux does not need
         except OSError as error:
@@ -48,7 +48,7 @@ class Link:
         try:
             self._block()
             if self._connection.poll(timeout_seconds):
-                return dict(json.loads(self._connection.recv_bytes()))
+                return dict(loads(self._connection.recv_bytes()))
         except (EOFError, OSError) as error:
             raise ClosedError(str(error)) from None
         return None

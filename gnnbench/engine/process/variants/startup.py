@@ -92,19 +92,15 @@ def why_no_forks() -> str:
     if _GPU in map(os.path.realpath, _FILES.iterdir()):
         return "a GPU is used while the tests are imported"
     other_threads = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
-    harmless_threads = [thread for thread in other_threads if _module(thread) in _HARMLESS]
-    if len(harmless_threads) < len(other_threads):
+    targets = [getattr(thread, "_target", None) for thread in other_threads]
+    harmless = sum(getattr(target, "__module__", "") in _HARMLESS for target in targets)
+    if harmless < len(targets):
         return THREAD
-    threads = len(list(_TASKS.iterdir())) - len(harmless_threads)
+    threads = len(list(_TASKS.iterdir())) - harmless
     libraries = {line.split()[-1] for line in _MAPS.read_text().splitlines()}
     blas = sum(Path(library).name.startswith(_BLAS) for library in libraries)
     cores = len(os.sched_getaffinity(0))
     return THREAD if threads > 1 + blas * (cores - 1) else ""
-
-
-def _module(thread: threading.Thread) -> str:
-    """Return the name of the module whose function a thread runs. Empty if it is unknown."""
-    return getattr(getattr(thread, "_target", None), "__module__", "")
 
 
 def fork(descriptor: int) -> tuple[int, Link | None]:

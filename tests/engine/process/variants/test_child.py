@@ -70,13 +70,14 @@ def visit(worker, name):
 
 
 def test_a_side_answers_sleeps_while_it_waits_and_ends(folder):
-    with process(folder, MINE="1") as worker:
+    limits = ("-o", "faulthandler_timeout=0.9", "-o", "faulthandler_exit_on_timeout=true")
+    with process(folder, "test_suite.py", *limits, MINE="1") as worker:
         assert "test_suite.py::test_good" in worker.answer(30)["names"]
         assert visit(worker, "test_variables")["answer"] == "block"
         assert worker.ask({"command": "next"}, 30)["failure"] is None
         assert visit(worker, "test_good")["rounds"] == 1
         before = psutil.Process(worker.pid).cpu_times()
-        time.sleep(0.5)
+        time.sleep(1)
         after = psutil.Process(worker.pid).cpu_times()
         assert after.user + after.system - before.user - before.system <= 0.03
         done = worker.ask({"command": "next"}, 30)
@@ -148,15 +149,18 @@ def test_a_side_that_is_killed(folder):
 
 
 @pytest.mark.parametrize(
-    ("word", "why"),
+    ("word", "status", "why"),
     [
-        ("nowhere.py", "ERROR: file or directory not found: nowhere.py"),
-        ("--numprocesses=a", r"\S+: error: unrecognized arguments: --numprocesses=a"),
+        ("nowhere.py", 4, "ERROR: file or directory not found: nowhere.py"),
+        ("--numprocesses=a", 4, r"\S+: error: unrecognized arguments: --numprocesses=a"),
+        ("--benchmark-timer=time.none", 1, "AttributeError: module 'time' has no attribute 'none'"),
+        ("exits.py", 3, "INTERNALERROR> SystemExit: 0"),
     ],
 )
-def test_a_side_that_does_not_start(folder, word, why):
-    expected = f"^ended with exit status 4 while starting: {why}$"
-    with process(folder, word) as worker, pytest.raises(DiedError, match=expected):
+def test_a_side_that_does_not_start(folder, word, status, why):
+    expected = f"^ended with exit status {status} while starting: {why}$"
+    (folder / "exits.py").write_text("raise SystemExit(0)")
+    with process(folder, word, terms={"recorded": True}) as worker, pytest.raises(DiedError, match=expected):
         worker.answer(30)
 
 
