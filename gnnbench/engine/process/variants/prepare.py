@@ -116,7 +116,8 @@ def _add_commit(
             side.dirty = is_changed and git.state(home)[1]
             subfolder = root.relative_to(home)
             # Code is imported neither from a folder inside a package nor from a folder of tests.
-            if TEST_NAMES.isdisjoint(subfolder.parts) and not (root / "__init__.py").exists():
+            is_code = TEST_NAMES.isdisjoint(subfolder.parts) and not (root / "__init__.py").exists()
+            if is_code and (folder / subfolder).is_dir():
                 trees = tuple(dict.fromkeys((*trees, *import_roots(folder / subfolder))))
         else:
             side.checkouts[part.folder] = commit
