@@ -16,7 +16,7 @@ from typing import Any
 
 from ..ground import git
 from ..ground.errors import UsageError
-from .survey import Survey, root, text_of
+from .survey import Survey, text_of
 
 _FOLDER = PurePath("benchmarks")
 BENCHMARK = _FOLDER / "test_operations.py"
@@ -100,9 +100,11 @@ def make(project: Project, action: str | None, *, settings: bool) -> Adoption:
         )
     texts = {}
     if not project.benchmarks:
-        subfolder = "" if root(project.folder) == project.folder else ' / "src"'
+        parts = project.survey.root.relative_to(project.folder).parts
         texts[BENCHMARK] = project.first
-        texts[_FOLDER / "conftest.py"] = template("conftest.py.txt").replace("BELOW", subfolder)
+        texts[_FOLDER / "conftest.py"] = template("conftest.py.txt").replace(
+            "BELOW", "".join(f' / "{part}"' for part in parts)
+        )
     if settings:
         texts[PurePath("gnnbench.toml")] = template("gnnbench.toml")
     texts[_WORKFLOW] = _workflow(project, action)
