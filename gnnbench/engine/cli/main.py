@@ -2,16 +2,19 @@
 
 import argparse
 import pkgutil
+import re
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 from ... import __version__
 from ..ground import settings, signals
-from ..ground.errors import UsageError, one_line
+from ..ground.errors import UsageError, one_line, unknown_name
 from ..ground.packages import missing
 from ..store import option_defaults
 from ..store.suite import installed
@@ -54,10 +57,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     """Run the command, and flush its output so that a failed write is noticed here."""
     end = words.index("--") if "--" in words else len(words)
+    commands = _commands()
+    if end and words[0] not in commands and not words[0].startswith("-"):
+        raise unknown_name("command", words[0], commands)
     try:
-        options = _parser().parse_args(words[:end])
+        options, unknown = _parser(commands).parse_known_args(words[:end])
     finally:
         sys.stdout.flush()  # --help raises SystemExit, before invalid settings could matter
+    if unknown:
+        raise _unknown(options.parser, unknown)
     option_defaults.take(options, settings.find(Path.cwd()))
     options.rest = words[end + 1 :]
     try:
@@ -66,6 +74,15 @@ def _run(words: list[str]) -> int:
         raise BrokenPipeError from None
     sys.stdout.flush()
     return status
+
+
+def _unknown(parser: argparse.ArgumentParser, words: Sequence[str]) -> UsageError:
+    """Return the error for words that a command does not take."""
+    names = re.findall(r"--([\w-]+)", parser.format_usage()) if words[0].startswith("--") else ()
+    similar = get_close_matches(words[0][2:].partition("=")[0], names, n=1)
+    more = ", and arguments of pytest come after --" if "PYTEST" in parser.format_help() else ""
+    hint = f": did you mean --{similar[0]}?" if similar else f"; {parser.prog} --help lists all{more}"
+    return UsageError(f"unknown argument '{words[0]}'{hint}")
 
 
 def _missing_package(error: Exception) -> str | None:
@@ -85,7 +102,19 @@ def _failed(text: str) -> int:
     return WRONG_USAGE
 
 
-def _parser() -> argparse.ArgumentParser:
+def _commands() -> Mapping[str, ModuleType]:
+    """Return the modules of the subcommands, by name, in the order of `--help`."""
+    return {
+        **installed().commands(),
+        **{name: import_module(f".{name}", __package__) for name in _COMMANDS},
+        **{
+            app.name: import_module(f"...apps.{app.name}.command", __package__)
+            for app in pkgutil.iter_modules([str(_APPS)])
+        },
+    }
+
+
+def _parser(modules: Mapping[str, ModuleType]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="gnnbench",
         description="Performance regression suite for graph neural network kernels. "
@@ -94,17 +123,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"gnnbench {__version__}")
     parser.set_defaults(table=((), ()))
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", dest="command")
-    modules = {
-        **installed().commands(),
-        **{name: import_module(f".{name}", __package__) for name in _COMMANDS},
-        **{
-            app.name: import_module(f"...apps.{app.name}.command", __package__)
-            for app in pkgutil.iter_modules([str(_APPS)])
-        },
-    }
     for name, module in modules.items():
         usage, _, what = str(module.__doc__).partition("\n")[0].replace("`", "").partition(": ")
         command = commands.add_parser(name, help=what, description=f"{usage}: {what}")
-        command.set_defaults(run=module.run)
+        command.set_defaults(run=module.run, parser=command)
         module.add_arguments(command)
     return parser

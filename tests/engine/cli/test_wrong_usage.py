@@ -32,6 +32,15 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize(
     ("command", "text"),
     [
+        ("abb . .", "unknown command 'abb': did you mean ab?"),
+        ("ab . . --efect=3%", "unknown argument '--efect=3%': did you mean --effect?"),
+        (
+            "ab . . test_suite.py",
+            "'test_suite.py'; gnnbench ab --help lists all, and arguments of pytest come",
+        ),
+        ("baseline record --proceses 3", "unknown argument '--proceses': did you mean --processes?"),
+        ("baseline show --enviroment x", "unknown argument '--enviroment': did you mean --environment?"),
+        ("report a.json b.json", "unknown argument 'b.json'; gnnbench report --help lists all"),
         ("ab . . --budget 0 -- test_suite.py", "must be a positive number of seconds, as in 300"),
         ("ab . . --plant 5 -- test_suite.py", "plant '5' must lie between 0 and 1, as in 2% or 0.02"),
         nightly(pytest.param("ab . . -- test_nothing.py", "pytest finds no benchmarks here")),
