@@ -5,12 +5,11 @@ import pkgutil
 import re
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 from ... import __version__
 from ..ground import settings, signals
@@ -57,11 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     """Run the command, and flush its output so that a failed write is noticed here."""
     end = words.index("--") if "--" in words else len(words)
-    commands = _commands()
-    if end and words[0] not in commands and not words[0].startswith("-"):
-        raise unknown_name("command", words[0], commands)
     try:
-        options, unknown = _parser(commands).parse_known_args(words[:end])
+        options, unknown = _parser(words[:1]).parse_known_args(words[:end])
     finally:
         sys.stdout.flush()  # --help raises SystemExit, before invalid settings could matter
     if unknown:
@@ -102,19 +98,7 @@ def _failed(text: str) -> int:
     return WRONG_USAGE
 
 
-def _commands() -> Mapping[str, ModuleType]:
-    """Return the modules of the subcommands, by name, in the order of `--help`."""
-    return {
-        **installed().commands(),
-        **{name: import_module(f".{name}", __package__) for name in _COMMANDS},
-        **{
-            app.name: import_module(f"...apps.{app.name}.command", __package__)
-            for app in pkgutil.iter_modules([str(_APPS)])
-        },
-    }
-
-
-def _parser(modules: Mapping[str, ModuleType]) -> argparse.ArgumentParser:
+def _parser(first: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="gnnbench",
         description="Performance regression suite for graph neural network kernels. "
@@ -123,6 +107,17 @@ def _parser(modules: Mapping[str, ModuleType]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"gnnbench {__version__}")
     parser.set_defaults(table=((), ()))
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", dest="command")
+    modules = {
+        **installed().commands(),
+        **{name: import_module(f".{name}", __package__) for name in _COMMANDS},
+        **{
+            app.name: import_module(f"...apps.{app.name}.command", __package__)
+            for app in pkgutil.iter_modules([str(_APPS)])
+        },
+    }
+    for word in first:
+        if word not in modules and not word.startswith("-"):
+            raise unknown_name("command", word, modules)
     for name, module in modules.items():
         usage, _, what = str(module.__doc__).partition("\n")[0].replace("`", "").partition(": ")
         command = commands.add_parser(name, help=what, description=f"{usage}: {what}")

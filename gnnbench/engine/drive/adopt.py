@@ -89,10 +89,9 @@ class Adoption:
 
 
 def make(project: Project, action: str | None, *, settings: bool) -> Adoption:
-    """Return the files to write, without files that exist.
+    """Return the files to write, without files that exist. `settings`: whether to write `gnnbench.toml`.
 
-    `action`: gnnbench's repository and commit, `OWNER/NAME@REF`, or the folder of a clone on a runner. If
-    None, the user fills it in later. `settings`: whether to write `gnnbench.toml`.
+    `action`: `OWNER/NAME@REF`, or the folder of a clone on a runner. If None, the user fills it in later.
     """
     if action and not re.fullmatch(r"[\w.-]+/[\w.-]+@[\w./-]+|/.+", action, re.ASCII):
         raise UsageError(
@@ -100,11 +99,9 @@ def make(project: Project, action: str | None, *, settings: bool) -> Adoption:
         )
     texts = {}
     if not project.benchmarks:
-        parts = project.survey.root.relative_to(project.folder).parts
         texts[BENCHMARK] = project.first
-        texts[_FOLDER / "conftest.py"] = template("conftest.py.txt").replace(
-            "BELOW", "".join(f' / "{part}"' for part in parts)
-        )
+        subfolder = "".join(f' / "{name}"' for name in project.survey.root.relative_to(project.folder).parts)
+        texts[_FOLDER / "conftest.py"] = template("conftest.py.txt").replace("BELOW", subfolder)
     if settings:
         texts[PurePath("gnnbench.toml")] = template("gnnbench.toml")
     texts[_WORKFLOW] = _workflow(project, action)

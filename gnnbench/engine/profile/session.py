@@ -48,8 +48,7 @@ class Profiler(Overrides, Instrument):
         self._root, self._folder = Path(), ""
         """`_folder`: the folder of the running benchmark's profile. Empty if there is none yet."""
         self._reports: dict[str, pytest.TestReport] = {}
-        self._unknown = ""
-        """A hint, if `select` names no operation."""
+        self._unknown = ""  # a hint, if `select` names no operation
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -34,10 +34,7 @@ def folder(tmp_path_factory):
     [
         ("abb . .", "unknown command 'abb': did you mean ab?"),
         ("ab . . --efect=3%", "unknown argument '--efect=3%': did you mean --effect?"),
-        (
-            "ab . . test_suite.py",
-            "'test_suite.py'; gnnbench ab --help lists all, and arguments of pytest come",
-        ),
+        ("ab . . test_suite.py", "gnnbench ab --help lists all, and arguments of pytest come after --"),
         ("baseline record --proceses 3", "unknown argument '--proceses': did you mean --processes?"),
         ("baseline show --enviroment x", "unknown argument '--enviroment': did you mean --environment?"),
         ("report a.json b.json", "unknown argument 'b.json'; gnnbench report --help lists all"),
@@ -56,7 +53,6 @@ def folder(tmp_path_factory):
         ("bisect git:good git:main -- nowhere.py", "no such file or folder: nowhere.py; give the path of"),
         ("profile nothing_like_this -- test_suite.py", "unknown benchmark 'nothing_like_this'; known: thing"),
         ("profile thing -- test_suite.py -k b", "no benchmark matches 'thing'"),
-        ("profile a -- test_nothing.py", "no benchmark matches 'a'"),
         ("profile epoch --platform pgy", "unknown platform 'pgy': did you mean pyg?"),
         ("profile epoch --folder pytest.ini", "pytest.ini cannot be written"),
         ("compare run-1.json --json /proc/all.json -- run-0.json", "cannot be written"),

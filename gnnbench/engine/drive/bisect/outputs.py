@@ -8,7 +8,6 @@ from ...ground.cpu import RealTime
 from ...ground.errors import UsageError
 from ...interfaces import Listener
 from ...judge.comparison import Agreement, not_compared
-from ...judge.visit import Inspections
 from ...process.plan import Plan
 from .. import affected
 from .bisection import preparer
@@ -53,7 +52,9 @@ def run(good: str, bad: str, plan: Plan, watcher: Listener) -> BisectedOutputs:
         def compare(position: int, names: Sequence[str] | None = None) -> Mapping[str, Agreement]:
             watcher.say(f"comparing outputs of GOOD and {history.candidates[position].name}")
             result = affected.run(ready(0), ready(position), replace(plan, only=names), watcher)
-            return {name: _agreement(row) for name, row in result.benchmarks.items()}
+            equal, unknown = Agreement("equal"), not_compared("the benchmark was not inspected")
+            rows = result.benchmarks.items()
+            return {name: row.results or (equal if row.same_code else unknown) for name, row in rows}
 
         agreements[history.last] = compare(history.last)
         differing = [name for name, agreement in agreements[history.last].items() if agreement.is_other]
@@ -83,9 +84,3 @@ def run(good: str, bad: str, plan: Plan, watcher: Listener) -> BisectedOutputs:
         compared=len(agreements) - len(failures),
         seconds=round(RealTime.seconds() - start, 3),
     )
-
-
-def _agreement(row: Inspections) -> Agreement:
-    """Return how the outputs of a benchmark agree. If both sides run the same code, the outputs are equal."""
-    unknown = not_compared("the benchmark was not inspected")
-    return row.results or (Agreement("equal") if row.same_code else unknown)
