@@ -36,10 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", dest="what")
     text = "run a suite in new processes and save the timings: record [-- PYTEST ARGS]"
     record = commands.add_parser("record", help=text, description=text)
+    record.set_defaults(parser=record)
     _PROCESSES.declare(record.add_argument)
     record.add_argument("--reason", default="", metavar="TEXT", help="why the record is made")
     text = "show the newest record: environment, commit, reason, times"
     show = commands.add_parser("show", help=text, description=text)
+    show.set_defaults(parser=show)
     show.add_argument("--environment", metavar="NAME", help="show a record of this environment only.")
 
 

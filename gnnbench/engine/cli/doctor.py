@@ -57,7 +57,8 @@ def examine(options: Mapping[str, Any], cache: Path) -> Iterator[Diagnosis]:
     host = environment.collect()
     yield _cuda(host.gpu)
     yield _cache(cache)
-    yield Diagnosis("processor", "ok", _processor(host))
+    size = f"{host.cores} cores, {host.threads} threads, {host.memory_bytes / 2**30:.0f} GiB"
+    yield Diagnosis("processor", "ok", f"{host.cpu}, {host.architecture}, {size}")
     yield Diagnosis("system", "ok", _system(host))
     yield from _processor_disturbances(host)
     yield from _system_disturbances(host)
@@ -86,11 +87,6 @@ def _cuda(gpu: Gpu | None) -> Diagnosis:
         gpu.power_cap_watts and f"power cap {gpu.power_cap_watts:.0f} W",
     )
     return Diagnosis("cuda", "ok", ", ".join(str(part) for part in facts if part))
-
-
-def _processor(host: Environment) -> str:
-    memory = f"{host.memory_bytes / 2**30:.0f} GiB"
-    return f"{host.cpu}, {host.architecture}, {host.cores} cores, {host.threads} threads, {memory}"
 
 
 def _system(host: Environment) -> str:

@@ -2,16 +2,18 @@
 
 import argparse
 import pkgutil
+import re
 import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 
 from ... import __version__
 from ..ground import settings, signals
-from ..ground.errors import UsageError, one_line
+from ..ground.errors import UsageError, one_line, unknown_name
 from ..ground.packages import missing
 from ..store import option_defaults
 from ..store.suite import installed
@@ -55,9 +57,11 @@ def _run(words: list[str]) -> int:
     """Run the command, and flush its output so that a failed write is noticed here."""
     end = words.index("--") if "--" in words else len(words)
     try:
-        options = _parser().parse_args(words[:end])
+        options, unknown = _parser(words[:1]).parse_known_args(words[:end])
     finally:
         sys.stdout.flush()  # --help raises SystemExit, before invalid settings could matter
+    if unknown:
+        raise _unknown(options.parser, unknown)
     option_defaults.take(options, settings.find(Path.cwd()))
     options.rest = words[end + 1 :]
     try:
@@ -66,6 +70,15 @@ def _run(words: list[str]) -> int:
         raise BrokenPipeError from None
     sys.stdout.flush()
     return status
+
+
+def _unknown(parser: argparse.ArgumentParser, words: Sequence[str]) -> UsageError:
+    """Return the error for words that a command does not take."""
+    names = re.findall(r"--([\w-]+)", parser.format_usage()) if words[0].startswith("--") else ()
+    similar = get_close_matches(words[0][2:].partition("=")[0], names, n=1)
+    more = ", and arguments of pytest come after --" if "PYTEST" in parser.format_help() else ""
+    hint = f": did you mean --{similar[0]}?" if similar else f"; {parser.prog} --help lists all{more}"
+    return UsageError(f"unknown argument '{words[0]}'{hint}")
 
 
 def _missing_package(error: Exception) -> str | None:
@@ -85,7 +98,7 @@ def _failed(text: str) -> int:
     return WRONG_USAGE
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(first: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="gnnbench",
         description="Performance regression suite for graph neural network kernels. "
@@ -102,9 +115,12 @@ def _parser() -> argparse.ArgumentParser:
             for app in pkgutil.iter_modules([str(_APPS)])
         },
     }
+    for word in first:
+        if word not in modules and not word.startswith("-"):
+            raise unknown_name("command", word, modules)
     for name, module in modules.items():
         usage, _, what = str(module.__doc__).partition("\n")[0].replace("`", "").partition(": ")
         command = commands.add_parser(name, help=what, description=f"{usage}: {what}")
-        command.set_defaults(run=module.run)
+        command.set_defaults(run=module.run, parser=command)
         module.add_arguments(command)
     return parser

@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         streams.say(f"gnnbench: interrupted; finished profiles are in {options.folder}", sys.stderr)
         return INTERRUPTED
     if not folders:
-        raise UsageError(f"no benchmark matches '{options.select}'; gnnbench list shows all operations")
+        raise UsageError(f"no benchmark matches '{options.select}'")
     paths = map(Path, filter(None, folders))
     profiles = [(shown(path), json.loads((path / FILE).read_text(encoding="utf-8"))) for path in paths]
     labels = [installed().labels(record["spec"]) for _, record in profiles if record["spec"]]
@@ -123,6 +123,8 @@ def _follow(child: Child, log: Path, progress: Progress) -> tuple[list[str], boo
                 titles = list(short(labels_in(answer["names"])).values())
                 for note in answer["notes"]:
                     progress.say(note)
+                if answer["unknown"] and not titles:
+                    raise UsageError(answer["unknown"])
             else:
                 progress.print(f"{current()}: {answer['how']}")
                 folders.append(answer["folder"])

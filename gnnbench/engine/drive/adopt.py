@@ -16,7 +16,7 @@ from typing import Any
 
 from ..ground import git
 from ..ground.errors import UsageError
-from .survey import Survey, root, text_of
+from .survey import Survey, text_of
 
 _FOLDER = PurePath("benchmarks")
 BENCHMARK = _FOLDER / "test_operations.py"
@@ -89,10 +89,9 @@ class Adoption:
 
 
 def make(project: Project, action: str | None, *, settings: bool) -> Adoption:
-    """Return the files to write, without files that exist.
+    """Return the files to write, without files that exist. `settings`: whether to write `gnnbench.toml`.
 
-    `action`: gnnbench's repository and commit, `OWNER/NAME@REF`, or the folder of a clone on a runner. If
-    None, the user fills it in later. `settings`: whether to write `gnnbench.toml`.
+    `action`: `OWNER/NAME@REF`, or the folder of a clone on a runner. If None, the user fills it in later.
     """
     if action and not re.fullmatch(r"[\w.-]+/[\w.-]+@[\w./-]+|/.+", action, re.ASCII):
         raise UsageError(
@@ -100,8 +99,8 @@ def make(project: Project, action: str | None, *, settings: bool) -> Adoption:
         )
     texts = {}
     if not project.benchmarks:
-        subfolder = "" if root(project.folder) == project.folder else ' / "src"'
         texts[BENCHMARK] = project.first
+        subfolder = "".join(f' / "{name}"' for name in project.survey.root.relative_to(project.folder).parts)
         texts[_FOLDER / "conftest.py"] = template("conftest.py.txt").replace("BELOW", subfolder)
     if settings:
         texts[PurePath("gnnbench.toml")] = template("gnnbench.toml")

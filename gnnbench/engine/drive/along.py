@@ -23,8 +23,6 @@ FORMAT_VERSION = 1
 THREADS = "threads"
 """The field for the number of CPU threads. It is no label, but the end of an operation's name."""
 _THREADS = re.compile(r"(?P<operation>.+)_(?P<threads>1|2|all)_threads?")
-_MOST_NAMES = 20
-"""Largest number of names in a message."""
 _GRAPH = "graph"
 """The pytest parameter that names the data set."""
 
@@ -186,11 +184,11 @@ def pair(benchmarks: Iterable[Benchmark], axis: Axis) -> Paired:
     if not names:
         raise UsageError("these benchmarks have no parameters to compare by")
     if not groups:
-        raise unknown_name("field", axis.field, sorted(names)[:_MOST_NAMES])
+        raise unknown_name("field", axis.field, names)
     values = {value: None for group in groups.values() for value in group}
     base = next(iter(values)) if axis.base is None else axis.base
     if base not in values:
-        raise unknown_name(axis.field, base, sorted(values)[:_MOST_NAMES])
+        raise unknown_name(axis.field, base, values)
     pairs, alone, ambiguous = [], 0, 0
     for (function, key), group in groups.items():
         single = {value: ids[0] for value, ids in group.items() if len(ids) == 1}

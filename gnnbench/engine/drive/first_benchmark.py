@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import product, zip_longest
-from pathlib import Path
 from typing import Any
 
 from ..ground.errors import one_line
@@ -18,7 +17,7 @@ from ..ground.files import scratch
 from ..process.variants.command import end, running
 from . import rehearsal
 from .adopt import template
-from .survey import OF_GRAPHS, Operation, Parameter, Survey, root
+from .survey import OF_GRAPHS, Operation, Parameter, Survey
 
 _HANGING_SECONDS = 300.0
 """A process is ended after this time. Importing torch took 8 s on a quiet machine."""
@@ -120,7 +119,7 @@ def write(survey: Survey) -> Written:
     start = template(f"benchmark_{library}.py.txt")
     imports: set[str] = set()
     tests: list[str] = []
-    results = _rehearse(survey.folder, start, candidates)
+    results = _rehearse(survey, start, candidates)
     for candidate, result in zip(candidates, results, strict=False):
         tests += result["passed"]
         if result["passed"]:
@@ -217,10 +216,10 @@ def _array(name: str, operation: Operation, shape: str, weight: str) -> str:
     return weight or shape if _WEIGHT.fullmatch(name) else shape
 
 
-def _rehearse(folder: Path, start: str, candidates: Sequence[_Candidate]) -> list[Mapping[str, Any]]:
+def _rehearse(survey: Survey, start: str, candidates: Sequence[_Candidate]) -> list[Mapping[str, Any]]:
     """Run candidates in another process until enough of them have passed; return the outcome of each."""
     request = {
-        "root": str(root(folder)),
+        "root": str(survey.root),
         "start": start,
         "operations": [("\n".join(candidate.imports), candidate.alternatives) for candidate in candidates],
     }
@@ -228,7 +227,7 @@ def _rehearse(folder: Path, start: str, candidates: Sequence[_Candidate]) -> lis
         file = files / "operations.json"
         file.write_text(json.dumps(request), encoding="utf-8")
         command = [sys.executable, rehearsal.__file__, str(file)]
-        with running(command, folder, os.environ, subprocess.DEVNULL) as process:
+        with running(command, survey.folder, os.environ, subprocess.DEVNULL) as process:
             timer = threading.Timer(_HANGING_SECONDS, end, [process])
             timer.daemon = True  # does not delay the exit after Ctrl-C
             timer.start()

@@ -62,6 +62,16 @@ class Survey:
         return {path: text_of(path) for path in _sources(self.folder)}
 
     @cached_property
+    def root(self) -> Path:
+        """The folder from which the repository's code is imported."""
+        for name, pattern in (("src", "**/*.py"), ("python", "*/__init__.py")):
+            folder = self.folder / name
+            is_imported = any(name in _IMPORTED.findall(text) for text in self.texts.values())
+            if not is_imported and not (folder / "__init__.py").exists() and any(folder.glob(pattern)):
+                return folder
+        return self.folder
+
+    @cached_property
     def may_time(self) -> frozenset[Path]:
         """The files with functions that use the fixture `benchmark`, directly or through other fixtures."""
         files: set[Path] = set()
@@ -129,19 +139,13 @@ class Survey:
 
     def _names(self, path: Path) -> Sequence[str]:
         """Return the parts of a file's module name."""
-        top = root(self.folder)
-        return path.relative_to(top if path.is_relative_to(top) else self.folder).with_suffix("").parts
+        top = self.root if path.is_relative_to(self.root) else self.folder
+        return path.relative_to(top).with_suffix("").parts
 
 
 def text_of(file: Path) -> str:
     """Return the text of a file. Empty if there is no file."""
     return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
-
-
-def root(folder: Path) -> Path:
-    """Return the folder from which the repository's code is imported."""
-    source = folder / "src"
-    return source if source.is_dir() and not (source / "__init__.py").exists() else folder
 
 
 def _sources(folder: Path) -> Iterator[Path]:

@@ -5,8 +5,11 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from . import units
+
 _NEAR = 0.6
 """Least similarity, by difflib, of a suggested name."""
+_MOST_NAMES = 20
 
 
 class UsageError(Exception):
@@ -38,8 +41,8 @@ def _harmless(match: re.Match[str]) -> str:
 
 
 def unknown_name(kind: str, name: str, candidates: Iterable[str]) -> UsageError:
-    """Return the error for a name that is no candidate; it suggests a similar candidate, or lists all."""
+    """Return the error for a name that is no candidate; it suggests a similar candidate, or lists some."""
     names = sorted(candidates)
     matches = difflib.get_close_matches(name.lower(), names, n=1, cutoff=_NEAR)
-    hint = f": did you mean {matches[0]}?" if matches else f"; known: {', '.join(names)}"
+    hint = f": did you mean {matches[0]}?" if matches else f"; known: {units.listed(names, _MOST_NAMES)}"
     return UsageError(f"unknown {kind} '{name}'{hint}")

@@ -1,5 +1,6 @@
 """The pytest plugin in the subprocess of `gnnbench profile`: profiles benchmarks, and reports on each."""
 
+import shlex
 import signal
 import sys
 import tempfile
@@ -10,6 +11,7 @@ from typing import Any, NoReturn
 import pytest
 
 from ..ground import codec, json_io
+from ..ground.errors import unknown_name
 from ..interfaces import Instrument
 from ..measure import benchmark_fixture, conditions
 from ..measure.benchmark_fixture import Pedantic
@@ -46,15 +48,18 @@ class Profiler(Overrides, Instrument):
         self._root, self._folder = Path(), ""
         """`_folder`: the folder of the running benchmark's profile. Empty if there is none yet."""
         self._reports: dict[str, pytest.TestReport] = {}
+        self._unknown = ""  # a hint, if `select` names no operation
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Select the benchmarks of an operation. A text that is no operation is used as pytest's `-k`."""
         benchmarks, select = [item for item in items if uses_benchmark(item)], self._terms["select"]
         selection = benchmarks_of(benchmarks, select) if select else benchmarks
-        if select and not selection:
+        if select and benchmarks and not selection:
             keyword, selection = config.option.keyword, benchmarks
             config.option.keyword = f"({keyword}) and ({select})" if keyword else select
+            self.excluded.typed.add(shlex.join(["-k", config.option.keyword]))
+            self._unknown = str(unknown_name("benchmark", select, set(map(_operation, benchmarks))))
         config.hook.pytest_deselected(items=[item for item in items if item not in selection])
         items[:] = selection
 
@@ -66,7 +71,7 @@ class Profiler(Overrides, Instrument):
             manager.unregister(name=name)
         notes = [*self.lines(), *self.excluded.lines(session.items)]
         names = [item.nodeid for item in session.items]
-        self._link.send({"answer": "collected", "names": names, "notes": notes})
+        self._link.send({"answer": "collected", "names": names, "notes": notes, "unknown": self._unknown})
         with benchmark_fixture.replace_timing(lambda _: self):
             return (yield)
 

@@ -25,13 +25,9 @@ def write(result: Result, title: str = "", details_url: str = "", most: int = MO
     """Return the comment on a result in at most `most` characters. One line says how much is left out."""
     comment = _Comment(result, title, details_url)
     numbers = range(max(len(comment.rows), len(comment.folded_notes)) + 1)
-    fitting = bisect(numbers, most, key=lambda number: _size(comment.render(number)))
+    # In UTF-16 code units, the largest of the lengths that GitHub may count.
+    fitting = bisect(numbers, most, key=lambda number: len(comment.render(number).encode("utf-16-le")) // 2)
     return comment.render(max(fitting - 1, 0))
-
-
-def _size(text: str) -> int:
-    """Return the number of UTF-16 code units, the largest of the lengths that GitHub may count."""
-    return len(text.encode("utf-16-le")) // 2
 
 
 @dataclass(frozen=True)
@@ -94,8 +90,10 @@ class _Comment:
         file = code(result.path.name) if result.path.name else ""
         where = f"[the full report]({url})" if url else file
         summary = f"{units.count(len(folded), 'more benchmark')}, notes" if folded else "Notes"
+        headline = wording.headline(result.rows, busy=result.is_busy)
+        others = f"; {headline.others}" if headline.others else ""
         blocks = [
-            [f"{_headline(result)}{f' · {prose(self.title)}' if self.title else ''}"],
+            [f"**{headline.main}**{others}{f' · {prose(self.title)}' if self.title else ''}"],
             [f"{prose(result.base.title)} → {prose(result.head.title)}{_machine(result)}{shared}"],
             _table(visible, self.names),
             reasons,
@@ -107,11 +105,6 @@ class _Comment:
             [f"[Full report]({url})"] if url else [],
         ]
         return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
-
-
-def _headline(result: Result) -> str:
-    headline = wording.headline(result.rows, busy=result.is_busy)
-    return f"**{headline.main}**{f'; {headline.others}' if headline.others else ''}"
 
 
 def _machine(result: Result) -> str:

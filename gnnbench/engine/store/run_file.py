@@ -206,13 +206,11 @@ def _params(entry: Mapping[str, Any]) -> dict[str, str]:
     ids = str(entry.get("param") or "").split("-")
     words = ids if len(ids) == len(params) else [""] * len(params)
     return {
-        name: word if word and _is_object(value) else str(value)
+        name: word
+        if word and (isinstance(value, dict | list) or str(value).startswith(_OBJECT))
+        else str(value)
         for (name, value), word in zip(params.items(), words, strict=True)
     }
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict | list) or (isinstance(value, str) and value.startswith(_OBJECT))
 
 
 def _process(blocks: Sequence[Sequence[float]], contention_share: float) -> ProcessTiming:

@@ -145,7 +145,7 @@ def data_folder(path: str | None = None) -> Path | None:
     folder = user_path(text)
     if not folder.is_dir():
         raise UsageError(
-            f"data folder {text} does not exist; set another one (--gnn-data or {DATA_VARIABLE}), or unset it"
+            f"data folder {text} does not exist; set another one ({DATA_VARIABLE} or the option), or unset it"
         )
     return folder.resolve()
 

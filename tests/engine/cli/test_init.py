@@ -105,19 +105,23 @@ def load(path: str):
 """
 
 
-def test_a_repository_without_benchmarks_gets_one_that_runs(tmp_path, run, monkeypatch):
+@pytest.mark.parametrize(
+    ("place", "name"), [("src/", "kernels"), ("src/", "src.kernels"), ("python/", "kernels"), ("", "kernels")]
+)
+def test_a_repository_without_benchmarks_gets_one_that_runs(tmp_path, run, monkeypatch, place, name):
     monkeypatch.setattr("gnnbench.engine.drive.first_benchmark.running", command.running)
-    (tmp_path / "src/kernels").mkdir(parents=True)
-    (tmp_path / "src/kernels/__init__.py").write_text("from .modules import scaled")
-    (tmp_path / "src/kernels/modules.py").write_text(MODULES)
+    (tmp_path / "src").mkdir()  # perhaps of C files
+    (tmp_path / f"{place}kernels").mkdir(parents=True)
+    (tmp_path / f"{place}kernels/__init__.py").write_text(f"from {name}.modules import scaled")
+    (tmp_path / f"{place}kernels/modules.py").write_text(MODULES)
     before = state(tmp_path)
     found = run()
     assert found.returncode == 0, found.stderr
     said = found.stdout.splitlines()
     assert said[:3] == [
-        "no benchmark for src/kernels/modules.py:13: crashing: a call ended the process",
-        "no benchmark for src/kernels/modules.py:17: refused: ValueError: no such shape",
-        "no benchmark for src/kernels/modules.py:4: Layer: no value known for parameter plan",
+        f"no benchmark for {place}kernels/modules.py:13: crashing: a call ended the process",
+        f"no benchmark for {place}kernels/modules.py:17: refused: ValueError: no such shape",
+        f"no benchmark for {place}kernels/modules.py:4: Layer: no value known for parameter plan",
     ]
     assert "to run the benchmarks: python -m pytest benchmarks" in said
     after = state(tmp_path)

@@ -32,6 +32,12 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize(
     ("command", "text"),
     [
+        ("abb . .", "unknown command 'abb': did you mean ab?"),
+        ("ab . . --efect=3%", "unknown argument '--efect=3%': did you mean --effect?"),
+        ("ab . . test_suite.py", "gnnbench ab --help lists all, and arguments of pytest come after --"),
+        ("baseline record --proceses 3", "unknown argument '--proceses': did you mean --processes?"),
+        ("baseline show --enviroment x", "unknown argument '--enviroment': did you mean --environment?"),
+        ("report a.json b.json", "unknown argument 'b.json'; gnnbench report --help lists all"),
         ("ab . . --budget 0 -- test_suite.py", "must be a positive number of seconds, as in 300"),
         ("ab . . --plant 5 -- test_suite.py", "plant '5' must lie between 0 and 1, as in 2% or 0.02"),
         nightly(pytest.param("ab . . -- test_nothing.py", "pytest finds no benchmarks here")),
@@ -45,7 +51,8 @@ def folder(tmp_path_factory):
         ("bisect git:good . -- test_suite.py", "'git:good' and '.' are not two commits or two releases"),
         ("bisect git:good 'git:main env:A=1' -- test_suite.py", "GOOD and BAD must differ in one part"),
         ("bisect git:good git:main -- nowhere.py", "no such file or folder: nowhere.py; give the path of"),
-        ("profile nothing_like_this -- test_suite.py", "no benchmark matches 'nothing_like_this'"),
+        ("profile nothing_like_this -- test_suite.py", "unknown benchmark 'nothing_like_this'; known: thing"),
+        ("profile thing -- test_suite.py -k b", "no benchmark matches 'thing'"),
         ("profile epoch --platform pgy", "unknown platform 'pgy': did you mean pyg?"),
         ("profile epoch --folder pytest.ini", "pytest.ini cannot be written"),
         ("compare run-1.json --json /proc/all.json -- run-0.json", "cannot be written"),

@@ -11,6 +11,8 @@ KNOWN = ("pyg", "sparse", "torch", "dgl")
         ("spars", KNOWN, ": did you mean sparse?"),
         ("PyG", KNOWN, ": did you mean pyg?"),
         ("tensorflow", KNOWN, "; known: dgl, pyg, sparse, torch"),
+        ("zzz", map(str, range(10, 40)), f"; known: {', '.join(map(str, range(10, 30)))} and 10 more"),
+        ("39a", map(str, range(10, 40)), ": did you mean 39?"),
         ("efect", ("effect", "affected", "bisect", "reject"), ": did you mean effect?"),
     ],
 )

@@ -189,5 +189,6 @@ def test_an_operation_is_meant_before_its_first_words_and_these_before_an_expres
     parent = Parent()
     pytester.inline_run(*arguments, plugins=[Profiler(terms, parent)])
     assert parent[0]["names"] == [f"test_suite.py::{name}" for name in expected]
+    assert parent[0]["notes"] == []  # the user expects what is left out
     assert [one["answer"] for one in parent] == ["collected", *["ended"] * len(expected)]
     assert {one["how"] for one in parent[1:]} == {"it was not profiled"}

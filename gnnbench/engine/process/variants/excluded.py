@@ -50,8 +50,8 @@ class Excluded:
         """Command-line arguments to override those options in settings files that deselect benchmarks."""
         self._numbers: Counter[str] = Counter()
         """Numbers of deselected benchmarks, by reason."""
-        self._typed: set[str] = set()
-        """Reasons that are options on the command line."""
+        self.typed: set[str] = set()
+        """Reasons that the user typed."""
         self._left_out: dict[Path, str] = {}
         """Reasons why files and folders are not collected, by path."""
 
@@ -74,7 +74,8 @@ class Excluded:
         value = getattr(config.option, name)
         text = shlex.join([flag, *([value] if isinstance(value, str) else value)])
         if any(str(word).startswith(flag) for word in config.invocation_params.args):
-            self._typed.add(text)
+            self.typed.add(text)
+        if text in self.typed:
             return text
         undo = [flag, ""] if isinstance(value, str) else ["-o", "addopts="]
         self.overriding += [] if flag in self.overriding else undo
@@ -112,7 +113,7 @@ class Excluded:
         lines = [
             f"deselected by {reason}: {units.count(number, 'benchmark')}"
             for reason, number in self._numbers.items()
-            if not (has_benchmarks and reason in self._typed)
+            if not (has_benchmarks and reason in self.typed)
         ]
         reasons: dict[str, list[str]] = {}
         for path, reason in self._left_out.items():

@@ -327,10 +327,7 @@ class Trees:
         return any(below(folder, redirect.tree) is not None for redirect in self._redirects)
 
     def _locate(self, path: str) -> tuple[Redirect, str] | None:
-        """Return the redirect whose `source` or `tree` contains a path, and the path relative to that folder.
-
-        Returns None if there is no such redirect.
-        """
+        """Return the redirect whose `source` or `tree` contains a path, and the path there, or None."""
         real = self._real(path)
         for redirect in self._redirects:
             for name in (below(real, redirect.tree), redirect.name(real)):

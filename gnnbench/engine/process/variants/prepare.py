@@ -34,11 +34,8 @@ def prepared(
 
     A commit or folder replaces the project that contains `root`, the working directory, see
     `import_roots.Trees`. Packages are looked for in its folder `src` (if there is one), then in the commit or
-    folder itself, then in other repositories, and last among the packages that pip installs.
-
-    `dependencies`: whether pip also installs the dependencies of requirements. `build`: the command that
-    builds commits. `is_built`: whether the command also builds the working tree, if the variant uses it.
-    `hidden`: installed packages whose imports gnnbench prevents, see `not_usable`.
+    folder itself, then in other repositories, and last among the packages that pip installs. `is_built`:
+    whether `build` also builds the working tree. `hidden`: packages that nothing imports, see `not_usable`.
     """
     root, cache = root.resolve(), real_path(cache)
     side = Prepared(variant.text, environment={part.name: part.value for part in variant.of(Variable)})
@@ -81,10 +78,7 @@ def _add_folder(part: Folder, side: Prepared, root: Path) -> None:
 def _add_commit(
     part: Commit, side: Prepared, root: Path, listener: Listener, cache: Path, build: str, is_changed: bool
 ) -> Iterator[None]:
-    """Check out a commit, perhaps build it, and add it to a prepared variant until the context ends.
-
-    `is_changed`: whether files of the working tree replace files of the commit before the build.
-    """
+    """Add a commit, perhaps built, until the context ends. `is_changed`: with files of the working tree."""
     repository = part.repository(root)
     home, commit = repository.root, repository.commit(part.ref)
     text = repository.part
@@ -116,7 +110,8 @@ def _add_commit(
             side.dirty = is_changed and git.state(home)[1]
             subfolder = root.relative_to(home)
             # Code is imported neither from a folder inside a package nor from a folder of tests.
-            if TEST_NAMES.isdisjoint(subfolder.parts) and not (root / "__init__.py").exists():
+            is_code = TEST_NAMES.isdisjoint(subfolder.parts) and not (root / "__init__.py").exists()
+            if is_code and (folder / subfolder).is_dir():
                 trees = tuple(dict.fromkeys((*trees, *import_roots(folder / subfolder))))
         else:
             side.checkouts[part.folder] = commit

@@ -102,10 +102,7 @@ def check_out(repository: Repository, commit: str, tree: Path, listener: Listene
 
 
 def _write_files(repository: Path, commit: str, tree: Path, part: str) -> list[str]:
-    """Write the files of a commit, and return the names of those that Git LFS stores.
-
-    `repository` is a `.git` folder, and `part` is for messages.
-    """
+    """Write the files of a commit of the `.git` folder, and return the names of those that Git LFS stores."""
     tree.mkdir(parents=True, exist_ok=True)
     options = (*git.QUIET, *git.WITHOUT_LFS, "-c", f"checkout.workers={_WRITERS}", "-c", _NOT_SPARSE)
     command = ("git", *options, f"--git-dir={repository}", f"--work-tree={tree}")

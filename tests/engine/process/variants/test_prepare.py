@@ -43,7 +43,7 @@ def test_from_its_tests_and_its_package_a_commit_has_the_roots_that_it_has_from_
         (repository / name).mkdir(parents=True)
         (repository / name / "thing.py").write_text("")
     commit(repository, 4)
-    (repository / "new").mkdir()
+    (repository / "new").mkdir()  # not in the commit
     for name in (".", "tests/inner", "benchmarks", "thing", "new"):
         folder = repository / name
         with prepare("git:HEAD", folder) as made:
