@@ -327,7 +327,7 @@ def test_nightly_builds_are_versions_and_are_searched_by_day(tmp_path, monkeypat
     git(clone, "checkout", "-q", "v0.8")
     (clone / "a").write_text("patched")
     git(clone, "tag", "0.8.1", commit_all(clone))
-    ends = watched.ends(*(replace(found[0], name=name) for name in ("0.8.1", "0.9")))
+    ends = watched.ends(*map(watched.named, ("0.8.1", "0.9")))
     assert ends == (first, "git:./clone@0.9"), "a release on a branch of its own"
 
 
