@@ -11,7 +11,7 @@ APPS = sorted(path.parent.name for path in (ROOT / "gnnbench/apps").glob("*/comm
 
 
 def commands():
-    (found,) = (one.choices for one in main._parser()._actions if one.choices)
+    (found,) = (one.choices for one in main._parser(())._actions if one.choices)
     return set(found)
 
 

@@ -99,6 +99,7 @@ def _failed(text: str) -> int:
 
 
 def _parser(first: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser of all commands. Raises UsageError if `first`, the first word, is no command."""
     parser = argparse.ArgumentParser(
         prog="gnnbench",
         description="Performance regression suite for graph neural network kernels. "

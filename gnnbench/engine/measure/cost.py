@@ -8,9 +8,10 @@ import math
 import os
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import repeat
+from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, Self
 
@@ -22,9 +23,8 @@ from .fingerprint.recording import PASSED_OVER, identity
 _BATCH_SECONDS = 0.02
 _FAST_SECONDS = 1e-3
 """A batch of faster calls has at least FEWEST_CALLS."""
-_RARE = 64
 FEWEST_CALLS = 130
-"""A batch of this size includes work that is done in every _RARE-th call, at least twice."""
+"""A batch of this size includes work that is done in every 64th call, at least twice."""
 _TRIES = 3
 _LEAST_SECONDS = 1e-7
 """Shorter times of a call are rounded up to this one."""
@@ -45,6 +45,7 @@ _STEPS_LIMIT, _STEPS_SLACK = 1.05, 2.0
 _WAITING_LIMIT, _WAITING_SLACK = 2.0, 2e-4
 """Times of calls that wait count as alike up to this ratio plus these seconds, which a switch may take."""
 
+_TASKS = Path("/proc/self/task")
 _NOT_COUNTED = (*PASSED_OVER, "pathlib", "genericpath")
 """Steps of functions of these modules are not counted; see PASSED_OVER."""
 _WAITS = frozenset({"acquire", "start_new_thread", "fork_exec", "fork", "poll", "select", "waitpid", "recv"})
@@ -61,7 +62,7 @@ class Cost:
     """CPU time of the calling thread, or the GPU's own time: the lowest of a few batches. None if other
     threads worked too."""
     waiting: float = 0.0
-    """Seconds in which a call waits, such as for threads, processes or files: the lowest of a few batches."""
+    """Seconds in which all threads of a call sleep, such as for a file: the lowest of a few batches."""
 
     def lower(self, other: "Cost") -> "Cost":
         """Return the smaller number of steps and the shorter times of two measurements of the same call."""
@@ -207,20 +208,27 @@ def _call_seconds(call: Call, calls: int, device_clock: Clock | None) -> tuple[f
         seconds = device_clock.block(call, 1, calls).device_seconds
         return None if seconds is None else seconds / calls, 0.0
     function, args, kwargs = call
-    count, start, before = 0, RealTime.seconds(), CpuUse.now()
+    count, start, before, running_before = 0, RealTime.seconds(), CpuUse.now(), _running_ns()
     while count < calls and (not count or RealTime.seconds() < start + _MOST_SECONDS):
         for _ in repeat(None, min(calls, FEWEST_CALLS)):
             function(*args, **kwargs)
         count += min(calls, FEWEST_CALLS)
-    process, thread, waits = (
-        at_end - at_start for at_start, at_end in zip(before, CpuUse.now(), strict=True)
-    )
-    # A thread that other programs interrupt does not wait.
-    waiting = RealTime.seconds() - start - thread / 1e9 if waits >= count / _RARE else 0.0
+    process, thread, _ = (at_end - at_start for at_start, at_end in zip(before, CpuUse.now(), strict=True))
+    running = max(_running_ns() - running_before, process)  # `process` includes threads that have ended
+    waiting = max(RealTime.seconds() - start - running / 1e9, 0.0)
     other_threads = process - thread
     if other_threads > _OTHER_THREADS * thread and os.environ.get("OMP_WAIT_POLICY", "").upper() != "PASSIVE":
         return None, waiting / count
     return thread / count / 1e9, waiting / count
+
+
+def _running_ns() -> int:
+    """Return how long this process's threads have run or waited for a core; those that end do not count."""
+    total = 0
+    for task in _TASKS.iterdir():
+        with suppress(OSError):  # it has ended meanwhile
+            total += sum(map(int, (task / "schedstat").read_text().split()[:2]))
+    return total
 
 
 def _count_steps(

@@ -126,7 +126,11 @@ class HeldBenchmark:
         return Outputs(self._processes, self._trial.name, self._ask_sides).agreement()
 
     def _with_costs(self, inspections: Inspections) -> Inspections:
-        """Return inspections with costs, measured again while the sides differ in last and lowest costs."""
+        """Return inspections with the cost of a call on each side.
+
+        CPU times depend on the core and on other programs. So both sides measure again while their costs
+        differ. The result is a difference only if the sides differ in the last and in the lowest costs.
+        """
         lowest: list[dict[str, Any]] = []
         for number in range(_MOST_COSTS):
             costs = self._costs(number)
@@ -135,10 +139,7 @@ class HeldBenchmark:
             checked = inspections.with_costs(costs, is_strict=is_strict)
             if checked.work.cost:
                 checked = inspections.with_costs(lowest, is_strict=is_strict)
-            waits = any(answer["cost"] and answer["cost"]["waiting"] for answer in costs)
-            if not checked.work.cost and (
-                number or not waits
-            ):  # at first, both sides wait for the same cores
+            if not checked.work.cost:
                 break
         return checked
 

@@ -59,7 +59,8 @@ class Profiler(Overrides, Instrument):
             keyword, selection = config.option.keyword, benchmarks
             config.option.keyword = f"({keyword}) and ({select})" if keyword else select
             self.excluded.typed.add(shlex.join(["-k", config.option.keyword]))
-            self._unknown = str(unknown_name("benchmark", select, set(map(_operation, benchmarks))))
+            if not (keyword or config.option.markexpr):
+                self._unknown = str(unknown_name("benchmark", select, set(map(_operation, benchmarks))))
         config.hook.pytest_deselected(items=[item for item in items if item not in selection])
         items[:] = selection
 

@@ -77,7 +77,7 @@ def summary(result: Bisected) -> str:
     counts = result.verdicts
     words = ("slower", "faster", "accepted", "same", *_UNSURE, "ignored")
     verdicts = ", ".join(f"{counts[word]} {word}" for word in words if counts[word])
-    if not counts["slower"] + counts["faster"] + counts["accepted"]:
+    if not counts["slower"] + counts["faster"] + counts["accepted"] + counts["ignored"]:
         outcome = "undecided" if counts["undecided"] else "GOOD and BAD do not differ"
         # There are no verdicts if the run was interrupted, or if all benchmarks were skipped.
         verdicts = f"{outcome}: {verdicts}" if counts else "no benchmark was compared"

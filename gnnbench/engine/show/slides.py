@@ -55,7 +55,7 @@ def slide(picture: Picture, last: str) -> str:
     text = clean(last, _LONGEST_FOOTER)
     uncut_facts = text.rpartition(" · ")[0] if text.endswith("…") else ""
     footer_lines = _lines(uncut_facts or text, SLIDE.muted, _SMALL)[:1]
-    for most in range(SLIDE.most_rows, 2, -1):
+    for most in range(SLIDE.most_rows, 2, -1):  # at least three rows
         style = replace(SLIDE, most_rows=most)
         header_lines = [*title, *_lines(picture.caption(style), SLIDE.muted, _SMALL)]
         chart = ET.fromstring(charts.svg(picture.draw(style)))  # noqa: S314 - written by vl-convert

@@ -64,7 +64,8 @@ def test_traced_calls_end_with_too_many_events_but_all_are_made(monkeypatch):
     found, _ = of(store.add, watching=noting)
     assert found.steps == 2, "of the calls before the one with too many"
     assert noted == [FEWEST_CALLS - 64 + 3], "after three that are timed, and the traced ones"
-    assert of(loop, 5000) == (Cost(None, pytest.approx(1e-4, rel=100)), [])
+    found, codes = of(loop, 5000)
+    assert (found.steps, found.seconds, codes) == (None, pytest.approx(1e-4, rel=100), [])
 
 
 def test_slow_calls_are_few_and_inputs_are_renewed_for_each_batch(monkeypatch):
@@ -125,7 +126,7 @@ def test_what_other_processes_or_a_timer_make_a_call_wait_for_is_part_of_its_cos
     short, long = (of(time.sleep, seconds)[0] for seconds in (1e-4, 5e-3))
     assert short.change(long) > 2
     assert long.change(short) < 0.5
-    assert of(loop, 1000)[0].waiting == 0
+    assert of(loop, 1000)[0].waiting < 1e-5
 
 
 def test_calls_on_a_gpu_are_timed_by_its_clock():

@@ -44,7 +44,7 @@ def parsed(tmp_path):
     found = find(tmp_path)
 
     def parse(*words):
-        options = main._parser().parse_args(words)
+        options = main._parser(()).parse_args(words)
         option_defaults.take(options, found)
         return options
 

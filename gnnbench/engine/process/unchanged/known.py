@@ -114,6 +114,7 @@ def _variables(side: Prepared) -> list[tuple[str, str]]:
 
 def digest(side: Prepared, arguments: Sequence[str], folder: Path) -> str:
     """Return a hash of all that benchmarks use besides code and suite: Python, installed files, variables."""
+    # Installed files are compared by path, size and time; Python, by its executable.
     executable = Path(sys.executable).resolve()
     python = sys.version, sys.flags, str(executable), _state(executable.stat())
     machine = environment.name(environment.collect())
