@@ -11,7 +11,7 @@ from gnnbench.engine.judge.visit import NotTimed, Visit
 from gnnbench.engine.measure.clock import Call, HostClock
 from gnnbench.engine.measure.layouts import Layouts
 from gnnbench.engine.process.held import HeldCall
-from tests.engine.process.test_held import Fixture, serve
+from tests.engine.process.test_held import Fixture, block, serve
 
 
 def work():
@@ -58,20 +58,14 @@ CALLS = {
 }
 
 
-@pytest.fixture(scope="module")
-def blocks():
+def blocks(call, share):
     """Return the answers to real blocks of a call, with a share of the cores."""
-
-    def of(call, share):
-        held = HeldCall(Fixture(), Layouts(Call(CALLS[call], (), {})), HostClock.of(), in_place=True)
-        commands = [{"command": "block", "rounds": 1, "iterations": 1}] * 40
-        answers = serve(held, *commands)[1][1:]
-        return [{**answer, "cpu_share": share} for answer in answers]
-
-    return of
+    held = HeldCall(Fixture(), Layouts(Call(CALLS[call], (), {})), HostClock.of(), in_place=True)
+    _, (_, *answers) = serve(held, *[block(1, 1)] * 40)
+    return [{**answer, "cpu_share": share} for answer in answers]
 
 
-def test_a_call_that_only_works_is_judged_by_cpu_time_on_a_busy_machine(blocks):
+def test_a_call_that_only_works_is_judged_by_cpu_time_on_a_busy_machine():
     trial, visit = Trial("a"), Visit.of(blocks("works", 0.5), blocks("works", 0.5))
     judged = trial.select_times(visit)
     assert (judged.base_ns, judged.head_ns) == (visit.cpu.base_ns, visit.cpu.head_ns)
@@ -84,7 +78,7 @@ def test_a_call_that_only_works_is_judged_by_cpu_time_on_a_busy_machine(blocks):
 
 @pytest.mark.parametrize("call", [name for name in CALLS if name != "works"])
 @pytest.mark.parametrize("is_head", [False, True])
-def test_a_call_that_waits_or_uses_threads_on_either_side_is_judged_by_its_time(blocks, call, is_head):
+def test_a_call_that_waits_or_uses_threads_on_either_side_is_judged_by_its_time(call, is_head):
     sides = ("works", call) if is_head else (call, "works")
     trial, visit = Trial("a"), Visit.of(*(blocks(side, 0.5) for side in sides))
     assert visit.cpu is None
@@ -93,7 +87,7 @@ def test_a_call_that_waits_or_uses_threads_on_either_side_is_judged_by_its_time(
     assert trial.select_times(later) is later, "all pairs are judged alike"
 
 
-def test_a_call_that_begins_to_wait_is_not_judged_by_cpu_time(blocks):
+def test_a_call_that_begins_to_wait_is_not_judged_by_cpu_time():
     trial = Trial("a")
     trial.select_times(Visit.of(blocks("works", 0.5), blocks("works", 0.5)))
     found = trial.select_times(Visit.of(blocks("works", 0.5), blocks("sleeps", 0.5)))
@@ -102,9 +96,9 @@ def test_a_call_that_begins_to_wait_is_not_judged_by_cpu_time(blocks):
 
 
 @pytest.mark.parametrize("clock", ["cuda", "process_time"])
-def test_other_clocks_have_no_cpu_time(blocks, clock):
+def test_other_clocks_have_no_cpu_time(clock):
     held = HeldCall(Fixture(), Layouts(Call(work, (), {})), HostClock.of(), in_place=True)
     object.__setattr__(held._clock, "name", clock)
-    answer = serve(held, {"command": "block", "rounds": 1, "iterations": 1})[1][1]
+    answer = serve(held, block(1, 1))[1][1]
     assert answer["cpu_ns"] is None
     assert Visit.of(blocks("works", 0.5), [answer]).cpu is None

@@ -3,11 +3,10 @@
 import math
 import random
 import re
-import warnings
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 
 import numpy as np
 import pytest
@@ -208,19 +207,6 @@ def adjacency():
     return (np.abs(spd()) > 3).astype(float)
 
 
-def kth(values, number):
-    while True:
-        pivot = values[random.randrange(len(values))]
-        below, among = [one for one in values if one < pivot], [one for one in values if one == pivot]
-        if number < len(below):
-            values = below
-        elif number < len(below) + len(among):
-            return pivot
-        else:
-            number -= len(below) + len(among)
-            values = [one for one in values if one > pivot]
-
-
 @pytest.mark.parametrize("head", ["precise", "rounded"])
 def test_more_or_fewer_digits_are_said_as_such(tmp_path, head):
     def precise(x):
@@ -233,21 +219,6 @@ def test_more_or_fewer_digits_are_said_as_such(tmp_path, head):
     found = rewritten(tmp_path, *sides, lambda: np.append(0.9999999, np.linspace(0.1, 0.9, 9)))
     assert found.status == "differ"
     assert re.match(r"relative error 1\.0e-11: output\[", found.reason)
-
-
-def test_a_first_warning_is_no_cache(tmp_path):
-    def warns(x):
-        if x.max() < 0.98:
-            warnings.warn("small", stacklevel=1)
-        return x.sum()
-
-    def inputs():
-        return np.append(0.99, np.random.default_rng(0).random(50) * 0.9)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("default")
-        found = rewritten(tmp_path, np.sum, warns, inputs)
-    assert (found.status, found.only_repeated) == ("equal", False)
 
 
 @pytest.mark.parametrize(
@@ -293,10 +264,6 @@ class Stats:
     def mean(self):
         return self.values.mean()
 
-    def with_mean(self):
-        assert self.mean
-        return self
-
 
 class Color(Enum):
     """A key of a result."""
@@ -307,10 +274,6 @@ class Color(Enum):
 def softmax(x):
     e = (x - x.max(1, keepdim=True).values).exp()
     return e / e.sum(1, keepdim=True)
-
-
-def unfolded(x, weight):
-    return (weight.flatten(1) @ functional.unfold(x, 3)).view(x.shape[0], -1, x.shape[2] - 2, x.shape[3] - 2)
 
 
 def coo(index_type):
@@ -342,26 +305,25 @@ REWRITES = {
         lambda: -np.sort(normal(50)()),
         normal(9),
     ),
-    "whole and sorted": (np.searchsorted, bisected, lambda: np.arange(20.0), normal(9)),
     "sorted rows": (
         lambda x: x[:, -1] - x[:, 0],
         lambda x: x.max(1) - x.min(1),
         lambda: np.sort(normal(9, 2)()),
     ),
-    "symmetric": (np.linalg.inv, lambda x: np.linalg.inv(x.T), spd),
     "positive definite": (np.linalg.solve, partial(scipy.linalg.solve, assume_a="pos"), spd, normal(30)),
     "Hermitian": (np.linalg.inv, lambda x: np.linalg.inv(x.T.conj()), hermitian),
     "adjacency": (np.dot, lambda a, x: a.T @ x, adjacency, normal(30)),
+    "whole and sorted": (np.searchsorted, bisected, lambda: np.arange(20.0), normal(9)),
     "triangular": (
         np.linalg.solve,
         partial(scipy.linalg.solve_triangular, lower=True),
         lambda: np.linalg.cholesky(spd()),
         normal(30),
     ),
-    "random pivots": (
-        lambda x: sorted(x)[100],
-        lambda x: kth(list(x), 100),
-        lambda: np.random.default_rng(0).random(201),
+    "random number of steps": (
+        np.sum,
+        lambda x: sum(0 for _ in range(random.randrange(99))) + x.sum(),
+        normal(9),
     ),
     "sum in float64": (lambda x: x.sum(0), lambda x: x.double().sum(0).float(), rand(5000, 3)),
     "softmax of -inf": (
@@ -374,7 +336,6 @@ REWRITES = {
         lambda x: torch.cat([softmax(30 * x), 1e6 + torch.arange(2.0)[:, None]], 1),
         leaf(2, 3),
     ),
-    "convolution": (functional.conv2d, unfolded, leaf(2, 3, 9, 9), leaf(4, 3, 3, 3)),
     "layout": (lambda x: x.to_sparse_csr(), lambda x: x.to_sparse_coo(), lambda: torch.eye(6) * 0.3),
     "coalesced": (
         lambda i: torch.sparse_coo_tensor(i.view(2, -1), torch.ones(20), (5, 5)),
@@ -387,14 +348,9 @@ REWRITES = {
         lambda x: scipy.sparse.csr_matrix((x, range(9), range(10)), copy=False),
         normal(9),
     ),
-    "cached property": (Stats, lambda x: Stats(x).with_mean(), normal(9)),
+    "cached property": (Stats, lambda x: (stats := Stats(x)).mean and stats, normal(9)),
     "type of bools": (lambda x: [(x > 0).any()], lambda x: [any(one > 0 for one in x)], normal(9)),
     "type of an int": (np.count_nonzero, lambda x: sum(x != 0), normal(9)),
-    "ties of floats": (
-        lambda x: x.argmax(),
-        lambda x: 79 - x.flip(0).argmax(),
-        lambda: torch.tensor([0.3, 0.5]).repeat(40),
-    ),
     "mixed list": (
         lambda x: [1, None, math.nan, *(7 * x).tolist()],
         lambda x: [1, None, math.nan, *sevenfold(x)],
@@ -424,17 +380,7 @@ REWRITES = {
         rand(64, 5),
     ),
     "empty list": (lambda x: [one for one in x if one > 9], lambda _: (), normal(6)),
-    "template kept by shape": (
-        lambda x: x * torch.arange(50)[:, None],
-        lambda x: x * template(len(x)),
-        rand(50, 4),
-    ),
 }
-
-
-@cache
-def template(rows):
-    return torch.arange(rows).view(-1, 1)
 
 
 @pytest.mark.parametrize("rewrite", REWRITES)
@@ -443,14 +389,6 @@ def test_a_rewrite_is_equal_or_close(tmp_path, rewrite):
         found = rewritten(tmp_path, *REWRITES[rewrite])
     assert found.status in SAME, found
     assert not found.only_repeated
-
-
-def batch_norm(layer, x):
-    found = functional.batch_norm(x, None, None, layer.weight, layer.bias, training=True)
-    with torch.no_grad():
-        layer.running_mean.lerp_(x.mean(0), 0.1)
-        layer.running_var.lerp_(x.var(0), 0.1)
-    return found
 
 
 def refuses(x):
@@ -465,12 +403,6 @@ OTHERS = {
         np.sum,
         refuses,
         lambda: np.array([3.0, 0.5, 0.25]),
-    ),
-    "ties of ints": (
-        "differ: output[0] is 1 instead of 0",
-        lambda x: x.argsort(stable=True),
-        lambda x: 3 - x.flip(0).argsort(stable=True),
-        lambda: torch.tensor([1, 1, 2, 2]),
     ),
     "promotion": (
         "differ: output is float64 [9] instead of float32 [9]",
@@ -496,22 +428,10 @@ OTHERS = {
         list,
         normal(9),
     ),
-    "another field": (
-        "differ: only the head has output['b']",
-        lambda x: {"a": x},
-        lambda x: {"a": x, "b": x},
-        normal(9),
-    ),
-    "nan is gone": (
-        "differ: output[0] is 0 instead of nan",
-        lambda x: 0 / x,
-        np.zeros_like,
-        lambda: np.array([0.0, 1.5]),
-    ),
     "state": (
-        "differ: the base changes argument 1.num_batches_tracked",
+        "differ: the base changes argument 1.running_mean, but the head does not",
         lambda m, x: m(x),
-        batch_norm,
+        lambda m, x: functional.batch_norm(x, None, None, m.weight, m.bias, training=True),
         lambda: torch.nn.BatchNorm1d(4),
         rand(50, 4),
     ),
@@ -525,10 +445,9 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("rewrite", OTHERS)
-def test_another_result_is_called_so_and_ties_are_not_compared(tmp_path, rewrite):
+def test_another_result_is_called_so_and_what_rounding_changes_is_not_compared(tmp_path, rewrite):
     reason, *given = OTHERS[rewrite]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = rewritten(tmp_path, *given)
+    found = rewritten(tmp_path, *given)
     assert f"{found.status}: {found.reason}".startswith(reason), found
 
 

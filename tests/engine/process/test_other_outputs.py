@@ -92,11 +92,6 @@ def alternates(x):
     return np.multiply(x[:, None], x[None, :], out=BUFFERS[0])
 
 
-def same_list(x):
-    LIST[:] = x.tolist()
-    return LIST
-
-
 class Tree:
     def __init__(self, values, *, kept=None):
         self.values = values
@@ -119,18 +114,6 @@ class Subclass(torch.Tensor):
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
         raise AssertionError(function)
-
-
-def sorts(items):
-    items.sort()
-
-
-def fills(count):
-    def fill(items):
-        items.update((number, number**2) for number in range(count))
-        return True
-
-    return fill
 
 
 def counts(count):
@@ -161,7 +144,7 @@ WRONG = {
     "one list": (
         "in the head, the next call overwrites output",
         lambda x: x.tolist(),
-        same_list,
+        lambda x: LIST.clear() or LIST.extend(x.tolist()) or LIST,
         lambda: np.random.default_rng(0).random(30),
     ),
     "set is not filled": (
@@ -179,7 +162,7 @@ WRONG = {
     ),
     "list is not sorted": (
         "the base changes argument 1, but the head does not",
-        sorts,
+        lambda items: items.sort(),
         lambda _: None,
         lambda: random.Random(3).sample(range(99), 50),
     ),
@@ -197,8 +180,8 @@ WRONG = {
     ),
     "dictionary is not filled": (
         "the base changes argument 1[10], but the head does not",
-        fills(30),
-        fills(10),
+        lambda items: items.update(dict.fromkeys(range(30), 1)),
+        lambda items: items.update(dict.fromkeys(range(10), 1)),
         dict,
     ),
     "of a strange object": (
@@ -208,9 +191,9 @@ WRONG = {
         normal(9),
     ),
     "another key": (
-        "only the base has output[datetime.date(2020, 1, 1)]",
+        "only the head has output[datetime.date(2020, 1, 2)]",
         lambda _: {date(2020, 1, 1): 1},
-        lambda _: {date(2020, 1, 2): 1},
+        lambda _: {date(2020, 1, 1): 1, date(2020, 1, 2): 1},
         normal(9),
     ),
     "an object as another key": (

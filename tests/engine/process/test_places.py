@@ -110,18 +110,14 @@ def sibling(project, _monkeypatch):
 
 def editable(project, monkeypatch):
     """A finder of an editable installation."""
-    hooks = project.top.parent / "hooks"
-    hooks.mkdir()
-    (hooks / "sitecustomize.py").write_text(FINDER)
-    monkeypatch.setenv("PYTHONPATH", str(hooks))
+    project.put("../hooks/sitecustomize.py", FINDER)
+    monkeypatch.setenv("PYTHONPATH", str(project.top.parent / "hooks"))
     return "code/deep"
 
 
 def submodule(project, _monkeypatch):
     library = project.top.parent / "library"
-    (library / "mylib").mkdir(parents=True)
-    (library / "mylib/__init__.py").write_text("")
-    (library / "mylib/core.py").write_text(FAST)
+    project.package("../library")
     commit_all(library, "first")
     git(project.top, "init", "-q")
     allow = ("-c", "protocol.file.allow=always")
@@ -253,22 +249,13 @@ def test_total(benchmark):
     mylib.core.total()
     benchmark(start)
 """
-CODE = "'-c', 'import mylib.core; print(mylib.core.total())'"
 
 
-def test_processes_import_their_sides_packages(project, tmp_path, monkeypatch):
-    hooks = tmp_path / "hooks"
-    hooks.mkdir()
-    (hooks / "sitecustomize.py").write_text("import sys\nsys.hidden = True\n")
-    monkeypatch.setenv("PYTHONPATH", str(hooks))
-    project.put(
-        "bench/test_suite.py",
-        STARTS.format(
-            f"[sys.executable, {CODE.replace('print', 'sys.hidden; print')}]".replace(
-                "import mylib", "import sys, mylib"
-            )
-        ),
-    )
+def test_processes_import_their_sides_packages(project, monkeypatch):
+    project.put("../hooks/sitecustomize.py", "import sys\nsys.hidden = True\n")
+    monkeypatch.setenv("PYTHONPATH", str(project.top.parent / "hooks"))
+    code = "import sys, mylib.core; sys.hidden; print(mylib.core.total())"
+    project.put("bench/test_suite.py", STARTS.format(f"[sys.executable, '-c', {code!r}]"))
     project.put("conftest.py", CONFTEST.format(" / 'code'"))
     project.package("code")
     project.put("bench/conftest.py", "import os\nos.environ['PYTHONPATH'] += ':' + os.path.abspath('code')\n")
@@ -280,7 +267,7 @@ def test_processes_import_their_sides_packages(project, tmp_path, monkeypatch):
     assert "55" in results.reason
 
 
-ALONE = f"[sys.executable, '-I', {CODE}]"
+ALONE = "[sys.executable, '-I', '-c', 'import mylib.core; print(mylib.core.total())']"
 PROBE = "import sys\nif not sys:\n    import torch\nfrom ctypes import cdll\ncdll.LoadLibrary('libc.so.6')\n"
 """As torch.compile finds out which instructions the CPU has."""
 
@@ -331,11 +318,9 @@ def test_an_ignored_file_is_not_taken_where_its_source_may_differ(differs, proje
 def test_a_commit_of_a_submodule_that_is_not_here_is_one_line(project, monkeypatch):
     submodule(project, monkeypatch)
     commit_all(project.top, "first")
-    place = project.top / "vendor/library"
-    gone = "1" * 40
-    git(project.top, "update-index", "--cacheinfo", f"160000,{gone},vendor/library")
+    git(project.top, "update-index", "--cacheinfo", f"160000,{'1' * 40},vendor/library")
     git(project.top, "commit", "-qm", "second")
-    assert place.exists()
+    assert (project.top / "vendor/library").exists()
     with pytest.raises(Exception, match="git submodule update --init vendor/library") as caught:
         project.affected("git:HEAD", "git:HEAD~1")
     assert len(str(caught.value).splitlines()) == 1

@@ -88,7 +88,6 @@ def collect(folder):
             (),
             ["-m 'not perf' (-m '' undoes it): 2 benchmarks"],
         ),
-        ("-k unit", {}, (), ["-k unit (-k '' undoes it): 2 benchmarks"]),
         ("", {}, ("-k", "unit"), ["-k unit: 2 benchmarks"]),
         ("", {}, ("-k", "sum"), []),
         (

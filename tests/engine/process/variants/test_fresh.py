@@ -46,15 +46,12 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 class Fixture:
-    @property
-    def __class__(self):  # which pytest-benchmark asks for
-        return BenchmarkFixture
+    __class__ = BenchmarkFixture  # which pytest-benchmark asks for
 
-    def __call__(self, function, *arguments):
-        return function(*arguments)
+    def __call__(self, *_): ...
 
 @pytest.fixture
-def benchmark(request):
+def benchmark():
     return Fixture()
 """
 """As pytest-codspeed's fixture takes the name."""

@@ -29,12 +29,6 @@ def with_packages(sources=SAVED, **packages):
     return replace(sources, packages={**sources.packages, **given})
 
 
-def fails(saved, here, reason):
-    with pytest.raises(UsageError) as caught:
-        variant(saved, here)
-    assert str(caught.value) == f"the saved code cannot be rebuilt: {reason}"
-
-
 C = "c" * 40
 OLD, NEW = (Package("1.0", f"git+https://example.org/thing@{one * 40}") for one in "ab")
 WAS, IS = with_packages(thing=OLD), with_packages(thing=NEW)
@@ -117,7 +111,9 @@ UNKNOWN = "this project was not in git, so its commit is unknown"
     ],
 )
 def test_what_cannot_be_built_says_why(saved, here, reason):
-    fails(saved, here, reason)
+    with pytest.raises(UsageError) as caught:
+        variant(saved, here)
+    assert str(caught.value) == f"the saved code cannot be rebuilt: {reason}"
 
 
 def test_at_most_six_differences_and_the_libraries_first():

@@ -28,7 +28,6 @@ _URL = "a @ https://example.org/a-1-py3-none-any.whl"
         ("git:/a@b@feature/ü", [Commit("feature/ü", "/a@b")]),
         ("git:~/pyg@main@{1}", [Commit("main@{1}", "~/pyg")]),
         ("git:./pyg@@", [Commit("@", "./pyg")]),
-        ("git:'../my pyg@v1'", [Commit("v1", "../my pyg")]),
         (". git:../a@1", [Commit("1", "../a")]),
         ("git:../b@2 git:main git:../a@1", [Commit("2", "../b"), Commit("main"), Commit("1", "../a")]),
         ("path:'a b' git:../a@1", [Folder("a b"), Commit("1", "../a")]),

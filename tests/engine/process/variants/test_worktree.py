@@ -4,26 +4,12 @@ import re
 import shlex
 import signal
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 
 import pytest
 
 from gnnbench.engine.ground.errors import UsageError
 from tests.engine.process.variants import repositories
 from tests.engine.process.variants.repositories import ODD, commit, git, is_alive, start, version, wait_for
-
-
-@pytest.fixture
-def hold(prepare):
-    """Start processes that hold a variant, which end with the test."""
-    with ExitStack() as stack:
-
-        def hold(text, root):
-            process = stack.enter_context(start(text, root, prepare.cache))
-            stack.callback(process.kill)
-            return process, repositories.held_tree(process)
-
-        yield hold
 
 
 def state(folder):
@@ -157,9 +143,9 @@ def test_several_at_once_have_worktrees_of_their_own(repository, prepare):
     assert state(repository) == before
 
 
-def test_what_a_killed_run_left_goes_with_the_next_and_not_what_is_in_use(repository, prepare, hold):
-    living, lives_in = hold("git:v1", repository)
-    dead, died_in = hold("git:v1", repository)
+def test_what_a_killed_run_left_goes_with_the_next_and_not_what_is_in_use(repository, prepare):
+    living, dead = (start("git:v1", repository, prepare.cache) for _ in range(2))
+    lives_in, died_in = map(repositories.held_tree, (living, dead))
     dead.kill()
     dead.wait()
     assert len(prepare.left()) == 2
@@ -191,10 +177,6 @@ def test_cut_short_in_the_midst_of_a_checkout(repository, prepare, tmp_path):
     wait_for(lambda: not is_alive(int(started.read_text())), 0.5)
     assert prepare.left() == []
     assert state(repository) == before
-    git(repository, "config", "--unset", "filter.odd.smudge")
-    with prepare("git:v1", repository) as made:
-        assert version(made) == 1
-    assert prepare.left() == []
 
 
 def test_a_checkout_that_fails_is_one_line(repository, prepare):
