@@ -207,7 +207,7 @@ def test_outputs_of_several_parts_are_compared_by_place(make_case, make, directi
 @pytest.mark.parametrize(
     ("found", "right", "told"),
     [
-        ({"a": None}, {"a": 1}, r"output\['a'\] is None, and the reference is 1$"),
+        ({"a": True}, {"a": 1}, r"output\['a'\] is True, and the reference is 1$"),
         ([1.0], [1.1], r"output\[0\] is 1.0, and the reference is 1.1$"),
         ([100_000], [100_001], r"output\[0\] is 100000, and the reference is 100001$"),
         ({"a": []}, {"a": None}, r"output\['a'\] is \(\), and the reference is None$"),
