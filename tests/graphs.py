@@ -38,19 +38,12 @@ def small_graph() -> Graph:
     rng = np.random.default_rng(0)
     source, target = rng.integers(0, 59, (2, 150))
     source[:30] = 7
-    nodes = rng.permutation(60)
-    return Graph.build(
-        "small",
-        source,
-        target,
-        rng.random((60, 24), dtype=np.float32),
-        rng.integers(0, 4, 60),
-        4,
-        nodes[:20],
-        nodes[20:40],
-        nodes[40:],
-        synthetic=True,
-    )
+    return _of_sixty_nodes("small", rng, source, target, np.split(rng.permutation(60), [20, 40]))
+
+
+def _of_sixty_nodes(name, rng, source, target, split, **types):
+    x, y = rng.random((60, 24), dtype=np.float32), rng.integers(0, 4, 60)
+    return Graph.build(name, source, target, x, y, 4, *split, synthetic=True, **types)
 
 
 @pytest.fixture(scope="session")
@@ -87,22 +80,9 @@ def typed_graph() -> Graph:
         edges.append(np.stack((source + first[relation.source], target + first[relation.target], position)))
     edges[1][:2, :20] = edges[0][:2, :20]
     source, target, edge_type = np.concatenate(edges, axis=1)
-    papers = rng.permutation(40)
-    return Graph.build(
-        "typed",
-        source,
-        target,
-        rng.random((60, 24), dtype=np.float32),
-        rng.integers(0, 4, 60),
-        4,
-        papers[:20],
-        papers[20:30],
-        papers[30:],
-        synthetic=True,
-        edge_type=edge_type,
-        relations=relations,
-        type_sizes=sizes,
-    )
+    split = np.split(rng.permutation(40), [20, 30])
+    types = {"edge_type": edge_type, "relations": relations, "type_sizes": sizes}
+    return _of_sixty_nodes("typed", rng, source, target, split, **types)
 
 
 @pytest.fixture(scope="session")

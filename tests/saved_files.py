@@ -16,8 +16,6 @@ from tests.run_files import entry, fingerprint, plain
 
 _ROOT = Path(__file__).parents[1]
 FILE, OTHER = "x.json", "y.json"
-"""The file that is changed, and another one of its kind or for its commands."""
-
 GRAPH = {"name": "cora", "synthetic": True, "nodes": 9, "entries": 9, "features": 9, "classes": 9}
 GRAPH["content_hash"] = "1" * 16
 MEMORY = {"verdict": "more memory", "base_bytes": 2**20, "head_bytes": 2**21, "excused": "ignored: a reason"}
@@ -32,7 +30,6 @@ LEVELS = {"effect": 0.03, "family_level": 0.99, "own_level": 0.95}
 
 
 def _write(name: str, whole: object) -> None:
-    Path(name).parent.mkdir(parents=True, exist_ok=True)
     Path(name).write_text(json.dumps(whole))
 
 

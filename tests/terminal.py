@@ -7,6 +7,7 @@ import re
 import struct
 import subprocess
 import termios
+from contextlib import suppress
 from pathlib import Path
 
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -21,15 +22,10 @@ def run(command: list[str], cwd: Path, environment: dict[str, str]) -> subproces
         command, cwd=cwd, env={**own_width, "TERM": "xterm"}, stdin=its, stdout=its, stderr=its
     )
     os.close(its)
-    parts = []
-    while True:
-        try:
-            part = os.read(own, 65536)
-        except OSError:  # Linux: the command has closed the terminal
-            break
-        if not part:
-            break
-        parts.append(part)
+    written = b""
+    with suppress(OSError):  # Linux: the command has closed the terminal
+        while part := os.read(own, 65536):
+            written += part
     os.close(own)
-    text = _CONTROL.sub("", b"".join(parts).decode()).replace("\r\n", "\n")
+    text = _CONTROL.sub("", written.decode()).replace("\r\n", "\n")
     return subprocess.CompletedProcess(command, process.wait(), text, "")

@@ -25,8 +25,6 @@ OFFLINE = {
     "PYTHONPATH": sysconfig.get_path("purelib"),
     "PYTEST_ADDOPTS": "-p no:rerunfailures",  # its thread hides from Python 3.11 which functions run
 }
-
-
 KEY = "hashFiles('pyproject.toml', 'setup.*', 'requirements*.txt', '.github/workflows/benchmarks.yml')"
 
 

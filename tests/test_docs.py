@@ -1,10 +1,9 @@
 import os
 import re
-from pathlib import Path
 
 from gnnbench.engine.store.option_defaults import every
-
-ROOT = Path(__file__).parents[1]
+from gnnbench.engine.store.parts import FORMAT_VERSION
+from tests.runs import ROOT
 
 
 def row(option):
@@ -26,8 +25,6 @@ def test_the_rows_of_options_on_their_page_are_made_of_the_options():
 
 
 def test_format_version_is_documented():
-    from gnnbench.engine.store.parts import FORMAT_VERSION
-
     assert f"has a `version`, which is {FORMAT_VERSION}." in (ROOT / "docs/formats.md").read_text()
 
 

@@ -14,11 +14,8 @@ def test_the_tightest_cgroup_counts(tmp_path):
     for group, limit, used in (("a", "1000", "900"), ("a/b", "max", "10")):
         folder = tmp_path / "sys/fs/cgroup" / group
         folder.mkdir(parents=True)
-        for name, text in (
-            ("max", limit),
-            ("current", used),
-            ("stat", "anon 5\ninactive_file 4\nactive_file 3"),
-        ):
+        texts = {"max": limit, "current": used, "stat": "anon 5\ninactive_file 4\nactive_file 3"}
+        for name, text in texts.items():
             (folder / f"memory.{name}").write_text(f"{text}\n")
     assert memory.free_bytes(tmp_path) == 107
 

@@ -19,7 +19,6 @@ def initial_weights(graph, hidden, seed=0):
         ("cora:synthetic", 256, (24, 256, 32, 4)),
         ("pubmed:synthetic@0.5", 4, (24, 4, 1, 4)),
         ("ogbn-arxiv", 128, (24, 128, 128, 4)),
-        ("rmat:14", 64, (24, 64, 64, 4)),
         ("roads.mtx", 64, (24, 64, 64, 4)),
     ],
 )

@@ -41,11 +41,6 @@ def degree(case):
     return torch.bincount(case.graph.edge_index[1], minlength=60).unsqueeze(1)
 
 
-@pytest.fixture(scope="module")
-def edgeless(small_graph):
-    return replace(small_graph, edge_index=torch.empty(2, 0, dtype=torch.int64))
-
-
 def test_an_input_that_needs_no_gradient_may_have_none(make_case):
     """Of a mask of the features, for example, and of a parameter that nothing uses."""
     case = make_case(direction=FORWARD_BACKWARD)
@@ -72,7 +67,8 @@ def test_right_kernel_passes_where_a_node_is_isolated(make_case, direction, dtyp
 
 
 @BOTH
-def test_right_kernel_passes_where_there_is_no_edge(make_case, edgeless, direction):
+def test_right_kernel_passes_where_there_is_no_edge(make_case, small_graph, direction):
+    edgeless = replace(small_graph, edge_index=torch.empty(2, 0, dtype=torch.int64))
     case = make_case(direction=direction, graph=edgeless)
     check(case, neighbours(case))
     weighted, inputs = neighbours(case), (case.features(), case.edge_weight())
@@ -86,12 +82,11 @@ def test_right_kernel_passes_where_there_is_no_edge(make_case, edgeless, directi
         (lambda case, output: output / degree(case).clamp(min=1), "output is wrong"),
         (lambda case, output: output * (degree(case) > 2), "output is wrong"),
         (lambda _, output: output[:-1], r"output has shape \(59, 8\), the reference \(60, 8\)"),
-        (lambda _, output: output.t(), r"output has shape \(8, 60\), the reference \(60, 8\)"),
-        (lambda _, output: output.unsqueeze(0), r"output has shape \(.*\), the reference \(60, 8\)"),
+        (lambda _, output: output.unsqueeze(0), r"output has shape \(1, 60, 8\), the reference \(60, 8\)"),
         (lambda _, output: output.to("meta"), "the output is on meta, not on cpu"),
         (lambda _, output: output.to(torch.int32), r"the output is torch\.int32, not torch\."),
     ],
-    ids=["mean", "low degree empty", "a row less", "transposed", "dimension", "device", "dtype"],
+    ids=["mean", "low degree empty", "a row less", "dimension", "device", "dtype"],
 )
 def test_a_wrong_output_is_found(make_case, wrong, message):
     for dtype in FLOATS:
@@ -140,16 +135,6 @@ def test_a_graph_s_hubs_allow_the_rounding_of_their_sums(make_case, small_graph,
         assert tolerance(case) == pytest.approx(allowed)
 
 
-class Leaking(torch.autograd.Function):
-    @staticmethod
-    def forward(_, values):
-        return values.clone()
-
-    @staticmethod
-    def backward(_, gradient):
-        return gradient + 1e-4
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("platform", ["torch", "pyg", "sparse", "dgl"])
 def test_gradients_whose_terms_cancel_are_right_within_the_rounding_of_the_terms(
@@ -160,10 +145,13 @@ def test_gradients_whose_terms_cancel_are_right_within_the_rounding_of_the_terms
     matching = replace(small_graph, edge_index=torch.stack((nodes.roll(1), nodes)))
     workload = workload_of(make_case("edge_softmax", platform, FORWARD_BACKWARD, dtype, graph=matching))
     workload.timed().verify()
-    workload.must_be_found_wrong(
-        lambda run, graph, values, *others: run(graph, Leaking.apply(values), *others),
-        "gradient of input tensor 0 is wrong",
-    )
+
+    def leaking(run, graph, values, *others):
+        changed = values.clone()
+        changed.register_hook(lambda gradient: gradient + 1e-4)
+        return run(graph, changed, *others)
+
+    workload.must_be_found_wrong(leaking, "gradient of input tensor 0 is wrong")
 
 
 def test_the_same_infinities_and_nans_agree_and_others_do_not(make_case):
@@ -196,14 +184,12 @@ class Named:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda one, other: {"paper": one, "author": other},
         lambda one, other: [one, {"deep": (other,)}],
-        lambda one, other: (one, other),
         Pair,
         Named,
         lambda one, other: {"all": (one, other), "none": None, "count": 3, "mean": 0.5, "empty": []},
     ],
-    ids=["dict", "nested", "tuple", "named tuple", "dataclass", "plain values"],
+    ids=["nested", "named tuple", "dataclass", "plain values"],
 )
 def test_outputs_of_several_parts_are_compared_by_place(make_case, make, direction):
     case = make_case(direction=direction)
@@ -221,8 +207,7 @@ def test_outputs_of_several_parts_are_compared_by_place(make_case, make, directi
 @pytest.mark.parametrize(
     ("found", "right", "told"),
     [
-        ({"a": None}, {"a": 1}, r"output\['a'\] is None, and the reference is 1$"),
-        ({"a": "text"}, {"a": "other"}, r"output\['a'\] is 'text', and the reference is 'other'$"),
+        ({"a": True}, {"a": 1}, r"output\['a'\] is True, and the reference is 1$"),
         ([1.0], [1.1], r"output\[0\] is 1.0, and the reference is 1.1$"),
         ([100_000], [100_001], r"output\[0\] is 100000, and the reference is 100001$"),
         ({"a": []}, {"a": None}, r"output\['a'\] is \(\), and the reference is None$"),
@@ -260,9 +245,7 @@ def test_graphs_and_arrays_are_opened(make_case):
 
 
 @BOTH
-@pytest.mark.parametrize(
-    "pack", [lambda *two: two, lambda x, y: [x, {"y": y}], Pair], ids=["tuple", "nested", "named"]
-)
+@pytest.mark.parametrize("pack", [lambda x, y: [x, {"y": y}], Pair], ids=["nested", "named"])
 def test_containers_of_tensors_reach_a_reference_that_has_a_place_for_them(make_case, pack, direction):
     """With other types as they are; a view of a tensor becomes a leaf."""
     case = make_case(direction=direction)
@@ -388,11 +371,6 @@ def test_an_output_without_a_gradient_has_no_backward_pass(make_case, run):
 @pytest.mark.parametrize(
     ("run", "expected", "told"),
     [
-        (
-            lambda x: x.sum(0),
-            lambda x: x.sum(0, keepdim=True),
-            r"output has shape \(8,\), the reference \(1, 8\)",
-        ),
         (lambda x: [x + 1, x], lambda x: [x + 1], r"the reference lacks output\[1\]"),
         (lambda x: {"a": x * 2}, lambda x: {"a": x[1:]}, r"output\['a'\] has shape \(60, 8\), the"),
         (
@@ -425,20 +403,11 @@ def test_a_call_that_draws_random_numbers_is_told_so(make_case):
         check(make_case(), torch.nn.functional.dropout, expected=lambda _, x: x)
 
 
-class Greatest(torch.autograd.Function):
-    """A maximum over rows whose gradient goes to the last of equal ones, or to the row after that."""
-
-    @staticmethod
-    def forward(context, x, shift):
-        last = len(x) - 1 - x.flip(0).argmax(0)
-        context.save_for_backward(last.add(shift) % len(x))
-        context.size = x.shape
-        return x.amax(0)
-
-    @staticmethod
-    def backward(context, gradient):
-        (last,) = context.saved_tensors
-        return gradient.new_zeros(context.size).scatter_(0, last.unsqueeze(0), gradient.unsqueeze(0)), None
+def greatest(x, shift=0):
+    """Return the maximum over rows; its gradient goes to the last of equal ones, or to the row after that."""
+    changed = x.clone()
+    changed.register_hook(lambda gradient: gradient.roll(shift, 0))
+    return changed.flip(0).max(0)[0]
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
@@ -449,7 +418,7 @@ def test_the_gradient_of_a_maximum_may_go_to_any_of_equal_entries(make_case, dty
     case = make_case(direction=FORWARD_BACKWARD, dtype=dtype)
     x = case.tensor((case.features().detach() * 2).round())
     assert ((x == x.amax(0)).sum(0) > 1).all()
-    for run in (lambda x: Greatest.apply(x, 0), lambda x: x.amax(0), lambda x: x.max(0)[0]):
+    for run in (greatest, lambda x: x.amax(0), lambda x: x.max(0)[0]):
         check(
             case,
             lambda x, run=run: torch.cat((run(x), run(-x))),
@@ -457,11 +426,11 @@ def test_the_gradient_of_a_maximum_may_go_to_any_of_equal_entries(make_case, dty
             expected=lambda _, x: torch.cat((reference(x), reference(-x))),
         )
     distinct = case.tensor(torch.arange(480.0).view(60, 8) % 61)
-    for wrong in (lambda x: Greatest.apply(x, 1), lambda x: x.amax(0) * 2 - x.amax(0).detach()):
+    for wrong in (lambda x: greatest(x, 1), lambda x: x.amax(0) * 2 - x.amax(0).detach()):
         with pytest.raises(MismatchError, match="gradient of input tensor 1 is wrong"):
             check(
                 case,
-                lambda x, y, wrong=wrong: Greatest.apply(x, 0) + wrong(y),
+                lambda x, y, wrong=wrong: greatest(x) + wrong(y),
                 x,
                 distinct,
                 expected=lambda _, x, y: reference(x) + reference(y),

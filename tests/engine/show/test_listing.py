@@ -1,25 +1,18 @@
 import sys
 
-import pytest
-
 from gnnbench.engine.show.console import Terminal
 from gnnbench.suite import listing
 
 
-@pytest.fixture
-def render(monkeypatch):
-    def render(data_root=None):
-        monkeypatch.setenv("COLUMNS", "100")
-        return Terminal().write(listing.document(data_root))
-
-    return render
+def render(data_root=None):
+    return Terminal(100).write(listing.document(data_root))
 
 
 def rows(text, name):
     return [line.split() for line in text.splitlines() if line.split()[:1] == [name]]
 
 
-def test_says_where_a_data_set_is(render, tmp_path):
+def test_says_where_a_data_set_is(tmp_path):
     raw = tmp_path / "Planetoid/CiteSeer/raw"
     raw.mkdir(parents=True)
     for part in ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index"):
@@ -29,7 +22,7 @@ def test_says_where_a_data_set_is(render, tmp_path):
     assert rows(text, "cora")[0][-2:] == ["no", "planetoid"]
 
 
-def test_says_how_to_get_a_missing_platform(monkeypatch, render):
+def test_says_how_to_get_a_missing_platform(monkeypatch):
     assert rows(render(), "pyg")[0][-1] == "yes"
     monkeypatch.setitem(sys.modules, "dgl", None)
     assert "\ndgl: dgl is not installed: pip install 'gnnbench[dgl]'\n" in render()

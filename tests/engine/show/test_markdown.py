@@ -26,17 +26,9 @@ KNOWN = {
 GONE = Judgement("incomparable", "missing: in the baseline, but not timed in this run")
 
 
-def section(*rows, **changes):
-    parts = {
-        "base": "git:main (1a2b3c4d)",
-        "head": ".",
-        "machine": "AMD EPYC",
-        "path": Path("ab.json"),
-        **changes,
-    }
-    sides = [Side(parts.pop(name)) for name in ("base", "head")]
-    here = replace(ENVIRONMENT, cpu=parts.pop("machine"))
-    return Result("ab", *sides, Comparison(list(rows)), Thresholds(0.03), here, **parts)
+def section(*rows, base="git:main (1a2b3c4d)", head=".", machine="AMD EPYC", **more):
+    here, parts = replace(ENVIRONMENT, cpu=machine), {"path": Path("ab.json"), **more}
+    return Result("ab", Side(base), Side(head), Comparison(list(rows)), Thresholds(0.03), here, **parts)
 
 
 def suite(count, name="test_a.py::b[{}]"):

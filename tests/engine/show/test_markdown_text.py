@@ -1,4 +1,5 @@
 import re
+import unicodedata
 
 import pytest
 from hypothesis import given
@@ -37,8 +38,6 @@ def test_a_note_is_words_and_code(note):
 
 @given(st.text(alphabet=st.characters(categories=("L", "N", "P", "S"), exclude_characters="|"), max_size=60))
 def test_a_name_that_can_be_seen_is_shown_as_it_is(name):
-    import unicodedata
-
     name = unicodedata.normalize("NFC", name)
     if any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in name):
         return

@@ -1,7 +1,6 @@
 import io
 import os
 
-import pytest
 from rich.console import Console
 
 from gnnbench.engine.judge.comparison import PairCounts
@@ -17,24 +16,19 @@ class Clock:
         return self.seconds
 
 
-@pytest.fixture
-def clock():
-    return Clock()
-
-
 def decision(verdict="same"):
     judgement = Judgement(verdict, "", 1.0, 0.98, 1.02)
     return Decision(judgement, PairCounts(4, 0, 10, 10, 1.0, verdict != "undecided"))
 
 
-def piped(clock):
+def piped():
     """Return what shows progress in a pipe, not entered: the test says when time has passed."""
-    file = io.StringIO()
-    return Progress(Console(file=file), clock), file
+    file, clock = io.StringIO(), Clock()
+    return Progress(Console(file=file), clock), file, clock
 
 
-def test_in_a_pipe_a_long_step_is_told_again_and_short_ones_are_not(clock):
-    progress, file = piped(clock)
+def test_in_a_pipe_a_long_step_is_told_again_and_short_ones_are_not():
+    progress, file, clock = piped()
     for number in range(1, 101):
         progress.step(f"timing benchmark {number} of 100")
         clock.seconds += 0.3
@@ -47,8 +41,8 @@ def test_in_a_pipe_a_long_step_is_told_again_and_short_ones_are_not(clock):
     assert file.getvalue().endswith("gnnbench: installing torch_geometric==2.4.0 (34 s)\n")
 
 
-def test_in_a_pipe_a_decision_is_a_line_and_so_counts_as_one(clock):
-    progress, file = piped(clock)
+def test_in_a_pipe_a_decision_is_a_line_and_so_counts_as_one():
+    progress, file, clock = piped()
     progress.update({"a": decision(), "b": decision("undecided")}, 12.0, 48.0)
     progress.update({"a": decision(), "b": decision("undecided")}, 13.0, 47.0)
     assert [line.split()[-1] for line in file.getvalue().splitlines()] == ["a"]
@@ -64,8 +58,8 @@ def test_in_a_pipe_a_decision_is_a_line_and_so_counts_as_one(clock):
     assert file.getvalue().endswith("processes (70 s)\n")
 
 
-def test_in_a_pipe_those_that_run_the_same_code_are_one_line(clock):
-    progress, file = piped(clock)
+def test_in_a_pipe_those_that_run_the_same_code_are_one_line():
+    progress, file, _ = piped()
     same = {f"same{number}": SAME_CODE for number in range(10)}
     for late in ({}, {"late": SAME_CODE}):
         progress.update({"a": decision(), "b": decision("undecided"), **same, **late}, 20.0, 40.0)
@@ -76,8 +70,8 @@ def test_in_a_pipe_those_that_run_the_same_code_are_one_line(clock):
     ]
 
 
-def test_in_a_terminal_the_step_and_its_seconds_stand_below_the_verdicts(clock):
-    file = io.StringIO()
+def test_in_a_terminal_the_step_and_its_seconds_stand_below_the_verdicts():
+    file, clock = io.StringIO(), Clock()
     console = Console(file=file, force_terminal=True, width=80, highlight=False)
     with Progress(console, clock) as progress:
         decisions = {"a": decision(), "b[x]": decision("undecided"), "c": SAME_CODE, "d": decision("slower")}

@@ -14,13 +14,6 @@ def data_root():
 
 
 @pytest.fixture
-def cora_root(data_root):
-    if not (data_root / "Planetoid/Cora/raw/ind.cora.x").is_file():
-        pytest.skip(f"no Planetoid/Cora under {data_root}")
-    return data_root
-
-
-@pytest.fixture
 def listing():
     """Return a function that lists a folder: what is there, how large, and when it was written."""
     return lambda folder: sorted((p, p.stat().st_size, p.stat().st_mtime_ns) for p in folder.rglob("*"))

@@ -108,13 +108,7 @@ def test_arrays_that_cannot_be_written_are_copied():
     assert graph.x.dtype == torch.float32
 
 
-@pytest.mark.parametrize(
-    ("ends", "message"),
-    [
-        (([0, 5], [1, 1]), "g: an edge has node 5, outside 0..4"),
-        (([0], [-1]), "g: an edge has node -1, outside 0..4"),
-    ],
-)
-def test_bad_input_is_one_line(ends, message):
-    with pytest.raises(UsageError, match=message):
-        build(*ends)
+def test_bad_input_is_one_line():
+    for node, ends in ((5, ([0, 5], [1, 1])), (-1, ([0], [-1]))):
+        with pytest.raises(UsageError, match=f"g: an edge has node {node}, outside 0..4"):
+            build(*ends)

@@ -13,7 +13,6 @@ from gnnbench.suite.graphs.load import load
 from gnnbench.suite.graphs.published import raw_folder
 
 NODES = 30
-SPLIT = dict(zip(("train", "valid", "test"), np.split(np.arange(NODES), [20, 25]), strict=True))
 EDGES = np.stack((np.arange(NODES - 1), np.arange(1, NODES)), axis=1)
 FEATURES = np.arange(NODES * 4, dtype=np.float32).reshape(NODES, 4) / 8
 
@@ -28,25 +27,14 @@ def table(path, values):
     pd.DataFrame(values).to_csv(f"{path}.csv.gz", index=False, header=False, compression="gzip")
 
 
-def write_folder(root, name, split):
-    folder = root / "ogb" / name
-    for part, ids in SPLIT.items():
-        table(folder / "split" / split / part, ids)
-    return folder
-
-
-def homogeneous(folder, **tables):
-    table(folder / "raw/edge", EDGES)
-    table(folder / "raw/num-node-list", [NODES])
-    table(folder / "raw/num-edge-list", [NODES - 1])
-    for name, values in tables.items():
+def arxiv(root):
+    folder = root / "ogb/ogbn_arxiv"
+    for part, ids in zip(("train", "valid", "test"), np.split(np.arange(NODES), [20, 25]), strict=True):
+        table(folder / "split/time" / part, ids)
+    tables = {"edge": EDGES, "num-node-list": [NODES], "num-edge-list": [NODES - 1], "node-feat": FEATURES}
+    for name, values in {**tables, "node-label": np.arange(NODES)}.items():
         table(folder / "raw" / name, values)
     return folder
-
-
-def arxiv(root):
-    tables = {"node-feat": FEATURES, "node-label": np.arange(NODES) % 40}
-    return homogeneous(write_folder(root, "ogbn_arxiv", "time"), **tables)
 
 
 def test_reads_a_csv_data_set_and_leaves_the_data_root_alone(tmp_path, capfd, listing):

@@ -14,22 +14,14 @@ from tests.sampling import nightly
 from tests.suite.cells import workload_of
 
 
-@pytest.fixture
-def here(monkeypatch):
-    """Run what is for a fresh interpreter in this one, and return how."""
-
-    def run(code):
+@pytest.mark.parametrize("platform", OPERATIONS["cold_import"].calls)
+def test_what_a_fresh_interpreter_runs_is_right(make_case, monkeypatch, platform):
+    def here(code):
         with redirect_stdout(io.StringIO()) as output:
             exec(code, {})
         return output.getvalue()
 
-    monkeypatch.setattr(cold, "run_fresh", run)
-    return run
-
-
-@pytest.mark.usefixtures("here")
-@pytest.mark.parametrize("platform", OPERATIONS["cold_import"].calls)
-def test_what_a_fresh_interpreter_runs_is_right(make_case, platform):
+    monkeypatch.setattr(cold, "run_fresh", here)
     workload_of(make_case("cold_import", platform)).verify()
 
 

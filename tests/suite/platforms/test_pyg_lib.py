@@ -89,21 +89,16 @@ def drawn(graph, seeds, *, timed):
     return SimpleNamespace(node=node, batch=tree, row=row, col=col, edge=edge)
 
 
-def without_first(output):
-    return {name: getattr(output, name)[1:] for name in ("row", "col", "edge")}
+def of_edges(change):
+    """Return a mutant that changes all that a sampler returns of edges."""
+    return lambda output: {name: change(getattr(output, name)) for name in ("row", "col", "edge")}
 
 
 MUTANTS = [
-    ("too few neighbours or too many", without_first),
+    ("too few neighbours or too many", of_edges(lambda part: part[1:])),
     ("numbered wrongly", lambda output: {"edge": output.edge.roll(1)}),
     ("numbered wrongly", lambda output: {"batch": output.batch.roll(1)}),
-    (
-        "came twice",
-        lambda output: {
-            name: torch.cat((getattr(output, name)[:1], getattr(output, name)))
-            for name in ("row", "col", "edge")
-        },
-    ),
+    ("came twice", of_edges(lambda part: torch.cat((part[:1], part)))),
 ]
 
 
