@@ -16,10 +16,8 @@ import os
 
 import pytest
 
-
 def work(n=100):
     return sum(range(n))
-
 
 def test_sum(benchmark):
     benchmark(work)
@@ -190,14 +188,11 @@ def test_time_that_is_spent_leaves_the_rest_undecided(answered, watcher):
 TWO = """
 from package import changed, kept
 
-
 def test_changed(benchmark):
     benchmark(changed)
 
-
 def test_kept(benchmark):
     benchmark(kept)
-
 
 def test_kept_too(benchmark):
     benchmark(kept, 2)
@@ -281,15 +276,12 @@ import time
 import pytest
 from package import changed
 
-
 @pytest.fixture
 def endless():
     time.sleep(1000)
 
-
 def test_changed(benchmark):
     benchmark(changed)
-
 
 def test_endless(benchmark, endless):
     benchmark(changed)
