@@ -122,9 +122,7 @@ def test_on_a_full_disk_nothing_is_recorded(project, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("folder", "arguments", "root"),
     [
-        (".", [], "."),
         (".", ["bench"], "."),
-        ("bench", [], "."),
         ("bench", ["."], "."),
         ("bench", ["--option-of-the-conftest"], "."),
         (".", ["--rootdir=bench", "bench"], "bench"),

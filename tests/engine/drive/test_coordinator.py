@@ -167,20 +167,11 @@ def test_verdicts_whatever_goes_wrong_and_each_step_is_told_before_it_begins(ab,
     assert left < 600
 
 
-@pytest.fixture
-def answered(tmp_path, monkeypatch, watcher):
-    """Return a function that compares sides which both answer so, of two benchmarks."""
-
-    def run(total=math.inf, **answers):
-        answering(monkeypatch, tmp_path, ["test_a.py::a", "test_a.py::b"], base=answers, head=answers)
-        return judge((prepared("git:old"), prepared("git:new")), watcher, 60.0, total)
-
-    return run
-
-
-def test_time_that_is_spent_leaves_the_rest_undecided(answered, watcher):
+def test_time_that_is_spent_leaves_the_rest_undecided(tmp_path, monkeypatch, watcher):
     """A command takes all that there is."""
-    found = answered(3.0, seconds=10.0)
+    long = {"seconds": 10.0}
+    answering(monkeypatch, tmp_path, ["test_a.py::a", "test_a.py::b"], base=long, head=long)
+    found = judge((prepared("git:old"), prepared("git:new")), watcher, 60.0, 3.0)
     assert {row.judgement.verdict for row in found.rows} <= {"undecided", "incomparable"}
     assert sum(text.startswith("timing") for text, _ in watcher.steps) == 1
 
