@@ -170,6 +170,7 @@ def test_what_never_fails_or_has_no_rule_keeps_its_verdict():
     ("ignored", "others", "strict", "code"),
     [
         ([SLOWER, UNDECIDED, INCOMPARABLE], [SAME], True, 0),
+        ([SLOWER], [INCOMPARABLE], False, 3),
         ([SLOWER], [UNDECIDED, SAME], True, 3),
         ([INCOMPARABLE], [SLOWER], False, 1),
     ],
