@@ -21,10 +21,8 @@ SUITE = """
 def work(n=100):
     return sum(range(n))
 
-
 def test_sum(benchmark):
     benchmark(work)
-
 
 def test_more(benchmark):
     benchmark(work, 200)
@@ -180,18 +178,14 @@ import os
 
 SIZE = int(os.environ["SIZE"])
 
-
 def squares(size):
     return [number * number for number in range(size)]
-
 
 def work(size):
     return sorted(range(5000), reverse=True), squares(size)
 
-
 def test_work(benchmark):
     benchmark(work, SIZE)
-
 
 def test_sort(benchmark):
     benchmark(sorted, [2, 1])

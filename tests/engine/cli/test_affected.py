@@ -66,22 +66,9 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture
-def run(folder, tmp_path_factory):
-    """Return a function that runs a command on both sides, in a cache of the test."""
-    cache = {"GNNBENCH_CACHE": str(tmp_path_factory.mktemp("cache")), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-
-    def run(*words):
-        done = gnnbench(*words, "git:main", ".", "--", "test_suite.py", cwd=folder, **cache)
-        assert done.returncode == 0, done.stderr
-        return done
-
-    return run
-
-
 def affected(folder, *words, base="git:main", head="."):
-    words = (*words, "--", "test_suite.py") if "--" not in words else words
-    return gnnbench("affected", base, head, *words, cwd=folder, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    variables = {"GNNBENCH_CACHE": f"{folder}-cache", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return gnnbench("affected", base, head, *words, "--", "test_suite.py", cwd=folder, **variables)
 
 
 def test_commits_of_another_repository_are_compared(folder, tmp_path_factory):
@@ -172,14 +159,14 @@ def test_outputs_and_memory_have_columns_and_of_many_notes_the_first_is_printed(
     assert "outputs not compared: it returns nothing: 5 benchmarks" in everything
 
 
-def test_what_costs_something_else_is_never_known_from_files(folder, run):
+def test_what_costs_something_else_is_never_known_from_files(folder):
     """What runs in each 64th call counts for what is known from files, too."""
     (folder / "thing.py").write_text(f"{THING}\n{RARE}")
     commit_all(folder, "a rare rebuild")
-    assert "0 of 3 benchmarks run changed code" in run("affected").stdout
+    assert "0 of 3 benchmarks run changed code" in affected(folder).stdout
     (folder / "thing.py").write_text(f"{THING}\n{RARE.replace('range(10)', 'range(10_000)')}")
     for _ in range(2):
-        found = " ".join(run("affected").stdout.split())
+        found = " ".join(affected(folder).stdout.split())
         assert "1 of 3 benchmarks runs changed code, 2 run the same code" in found
         assert "test_thing[first] same code, but a call costs" in found
 
@@ -196,12 +183,12 @@ def test_where_every_benchmark_is_skipped_a_line_says_why(in_process, tmp_path, 
     ]
 
 
-def test_what_is_known_from_files_starts_no_process(folder, run):
-    first, again = run("affected"), run("affected")
+def test_what_is_known_from_files_starts_no_process(folder):
+    first, again = affected(folder), affected(folder)
     known = "of 3 benchmarks were compared by the file hashes that an earlier run saved"
     assert known not in first.stdout
     assert f"3 {known}" in again.stdout
     (folder / "thing.py").write_text(THING.replace("+ 1", "+ 20"))
-    found = run("affected")
+    found = affected(folder)
     assert f"2 {known}" in found.stdout
     assert "1 of 3 benchmarks runs changed code, 2 run the same code" in " ".join(found.stdout.split())

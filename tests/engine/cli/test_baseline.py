@@ -17,7 +17,7 @@ from tests.run_files import suite
 from tests.runs import ROOT, as_a_user, environment
 
 SUITE = (
-    "def test_one(benchmark):\n    benchmark(sum, [1])\n\ndef test_two(benchmark):\n    benchmark(sum, [2])\n"
+    "def test_one(benchmark):\n    benchmark(sum, [1])\ndef test_two(benchmark):\n    benchmark(sum, [2])\n"
 )
 MACHINE = "Linux-CPython-3.11-64bit"
 
@@ -122,9 +122,7 @@ def test_on_a_full_disk_nothing_is_recorded(project, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("folder", "arguments", "root"),
     [
-        (".", [], "."),
         (".", ["bench"], "."),
-        ("bench", [], "."),
         ("bench", ["."], "."),
         ("bench", ["--option-of-the-conftest"], "."),
         (".", ["--rootdir=bench", "bench"], "bench"),

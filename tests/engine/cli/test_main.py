@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.engine.cli.main import main
 from gnnbench.engine.store.baseline import FOLDER, RecordStore
 from gnnbench.suite import listing
 from tests.engine.cli import saved
@@ -17,26 +16,13 @@ from tests.run_files import content, entry, save, suite
 
 BASE = " ".join(f"run-{number}.json" for number in range(5))
 HEAD = "run-5.json run-6.json"
-COMMANDS = {
-    "--help": 0,
-    "--version": 0,
-    "list": 0,
-    "list spmm": 0,
-    "doctor": 0,
-    "baseline show": 0,
-    f"compare {BASE} -- {HEAD}": 1,
-    "comment ab.json": 0,
-    "merge run-7.json run-8.json -o whole.json": 0,
-    "report ab.json -o page.html": 0,
-}
-"""Commands that print and measure nothing, and their exit codes."""
-
-
-@pytest.fixture(autouse=True)
-def _own_environment(monkeypatch, tmp_path):
-    monkeypatch.delenv("GNNBENCH_DATA", raising=False)
-    monkeypatch.setenv("GNNBENCH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("COLUMNS", "200")
+COMMANDS = [
+    *("--help", "--version", "list", "list spmm", "doctor", "baseline show", "comment ab.json"),
+    f"compare {BASE} -- {HEAD}",
+    "merge run-7.json run-8.json -o whole.json",
+    "report ab.json -o page.html",
+]
+"""Commands that print and measure nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -51,26 +37,19 @@ def originals(tmp_path_factory):
 
 
 @pytest.fixture
-def files(originals, tmp_path, monkeypatch):
+def files(originals, tmp_path, monkeypatch, in_process):  # noqa: ARG001 - which is in another folder
     monkeypatch.chdir(shutil.copytree(originals, tmp_path / "files"))
     return tmp_path / "files"
 
 
-def run(command):
-    try:
-        return main(command.split())
-    except SystemExit as end:  # of --help
-        return end.code or 0
-
-
-def test_doctor_fails_for_what_is_installed_and_does_not_import(monkeypatch, capsys, tmp_path):
+def test_doctor_fails_for_what_is_installed_and_does_not_import(monkeypatch, in_process, tmp_path):
     monkeypatch.setitem(sys.modules, "dgl", None)
-    assert main(["doctor"]) == 0
+    assert in_process("doctor").returncode == 0
     (tmp_path / "ogb.py").write_text("raise OSError('undefined symbol')")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "ogb", raising=False)
-    assert main(["doctor"]) == 2
-    assert not capsys.readouterr().err
+    found = in_process("doctor")
+    assert (found.returncode, found.stderr) == (2, "")
 
 
 def test_no_library_is_imported_to_help_and_to_list():
@@ -88,7 +67,7 @@ def test_no_library_is_imported_to_help_and_to_list():
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("command", COMMANDS)
-def test_an_output_that_takes_no_more_is_exit_2_and_a_line(monkeypatch, capsys, command):
+def test_an_output_that_takes_no_more_is_exit_2_and_a_line(monkeypatch, in_process, command):
     read, write = os.pipe()
     os.close(read)
     for output, text in (
@@ -97,28 +76,32 @@ def test_an_output_that_takes_no_more_is_exit_2_and_a_line(monkeypatch, capsys, 
     ):
         with os.fdopen(output, "w", encoding="utf-8") as stream:
             monkeypatch.setattr(sys, "stdout", stream)
-            assert run(command) == 2
-        assert capsys.readouterr().err.splitlines()[-1] == f"gnnbench: {text}"
+            result = in_process(*command.split())
+        assert result.returncode == 2
+        assert result.stderr.splitlines()[-1] == f"gnnbench: {text}"
 
 
-def test_a_file_that_was_asked_for_is_kept(files, monkeypatch):
+def test_a_file_that_was_asked_for_is_kept(files, monkeypatch, in_process):
     with Path("/dev/full").open("w", encoding="utf-8") as stream:
         monkeypatch.setattr(sys, "stdout", stream)
-        assert run(f"compare {BASE} --json kept.json -- {HEAD}") == 2
+        words = f"compare {BASE} --json kept.json -- {HEAD}".split()
+        assert in_process(*words).returncode == 2
     assert json.loads((files / "kept.json").read_text())["comparison"]["rows"]
 
 
-def test_a_mistake_of_ours_is_exit_2_and_a_traceback(monkeypatch, capsys):
+def test_a_mistake_of_ours_is_exit_2_and_a_traceback(monkeypatch, in_process):
     monkeypatch.setattr(listing, "run", lambda _options: 1 / 0)
-    assert main(["list"]) == 2
-    assert "ZeroDivisionError" in capsys.readouterr().err
+    found = in_process("list")
+    assert found.returncode == 2
+    assert "ZeroDivisionError" in found.stderr
 
 
-def test_a_required_package_that_was_removed_is_a_line(monkeypatch, capsys):
+def test_a_required_package_that_was_removed_is_a_line(monkeypatch, in_process):
     monkeypatch.setitem(sys.modules, "msgspec", None)
     monkeypatch.setattr(listing, "run", lambda _options: import_module("msgspec"))
-    assert main(["list"]) == 2
-    assert capsys.readouterr().err == "gnnbench: msgspec is not installed: pip install msgspec\n"
+    found = in_process("list")
+    assert found.returncode == 2
+    assert found.stderr == "gnnbench: msgspec is not installed: pip install msgspec\n"
 
 
 @pytest.mark.parametrize(("command", "told"), [("list", True), ("--help", False)])

@@ -2,8 +2,6 @@
 
 from functools import reduce
 
-import pytest
-
 from gnnbench.engine.drive import affected
 from tests.engine.process.workers import Watcher, plan, prepared, sides_of, write
 
@@ -79,25 +77,14 @@ if SIDE == "head":
 """
 
 
-@pytest.fixture
-def run(tmp_path):
-    """Return a function that inspects benchmarks, and the lines that it was told."""
-    write(tmp_path, SUITE)
-    base, head = sides_of(tmp_path, OLD, NEW)
-    watcher = Watcher()
-
-    def inspect():
-        return affected.run(base, head, plan(tmp_path), watcher), watcher.said
-
-    return inspect
-
-
 def short(names):
     return [name.removeprefix("test_suite.py::test_") for name in names]
 
 
-def test_every_benchmark_is_changed_or_the_same_or_unknown_with_its_reason(run):
-    found, lines = run()
+def test_every_benchmark_is_changed_or_the_same_or_unknown_with_its_reason(tmp_path):
+    write(tmp_path, SUITE)
+    watcher = Watcher()
+    found = affected.run(*sides_of(tmp_path, OLD, NEW), plan(tmp_path), watcher)
     assert short(found.named("same")) == ["thing[same]"]
     changed = found.named("changed")
     assert short(changed) == ["thing[changed]", "thing[calls]", "thing[limited]"]
@@ -122,7 +109,7 @@ def test_every_benchmark_is_changed_or_the_same_or_unknown_with_its_reason(run):
     (skipped,) = found.notes
     assert skipped.startswith("2 benchmarks skipped on both sides (")
     assert skipped.endswith(" (no benchmark: the test never calls `benchmark`; not here)")
-    (restart,) = lines
+    (restart,) = watcher.said
     assert restart.endswith("restarting both sides"), "only where a side died"
 
 

@@ -11,16 +11,15 @@ from gnnbench.engine.store import run_file
 from tests.engine.show import contents
 from tests.run_files import content, entry, plain, save, scale
 
-THRESHOLDS = Thresholds(effect=0.03)
 PLATFORM = Axis("platform")
 
 
 def compared(folder, *files, axis=PLATFORM):
-    return along.compare([run_file.read(path) for path in save(folder, *files)], axis, THRESHOLDS)
+    return along.compare([run_file.read(path) for path in save(folder, *files)], axis, Thresholds(0.03))
 
 
-def families(count, **changes):
-    return [contents.family(seed, operations=4, **changes) for seed in range(count)]
+def families(count):
+    return [contents.family(seed, operations=4) for seed in range(count)]
 
 
 def test_a_mean_is_of_the_benchmarks_that_both_have(tmp_path):
@@ -36,7 +35,6 @@ def test_a_mean_is_of_the_benchmarks_that_both_have(tmp_path):
 
 
 def test_what_all_processes_shift_alike_cancels(tmp_path):
-    """A process that is three times slower as a whole changes no ratio."""
     files = families(5)
     steady = compared(tmp_path, *files)
     for one in files[1]["benchmarks"]:

@@ -16,10 +16,8 @@ import os
 
 import pytest
 
-
 def work(n=100):
     return sum(range(n))
-
 
 def test_sum(benchmark):
     benchmark(work)
@@ -30,48 +28,7 @@ def test_more(benchmark):
 @pytest.mark.parametrize("name", ["a::b", "π"])
 def test_odd(benchmark, name):
     benchmark(work)
-"""
-TESTS = (
-    *("test_sum", "test_more", "test_odd[a::b]", "test_odd[\\u03c0]"),
-    *("test_crashes", "test_raises", "test_skips", "test_skips_later", "test_only_in_base"),
-)
 
-
-@pytest.fixture
-def watcher():
-    return Watcher()
-
-
-def judge(sides, watcher, seconds, total=math.inf, **options):
-    limits = {"per_benchmark_seconds": seconds, "total_seconds": total}
-    return coordinator.run(*sides, plan(Path.cwd(), seed=1, **limits, **options), watcher)
-
-
-@pytest.fixture
-def ab(tmp_path, watcher, monkeypatch):
-    """Return a function that compares two sides of a suite on the simulated machine."""
-    monkeypatch.chdir(tmp_path)
-
-    def simulated(name, slower, variables):
-        seconds = {f"test_suite.py::{test}": 1e-3 * slower.get(test.partition("[")[0], 1) for test in TESTS}
-        told = machine(tmp_path / f"{name}.json", seconds, sigma=0.01, drift=0.02)
-        return prepared(f"env:SIDE={name}", GNNBENCH_FAKE_CLOCK=told, **variables)
-
-    def run(suite, *, head_variables=None, **slower):
-        write(tmp_path, suite)
-        sides = simulated("base", {}, {}), simulated("head", slower, head_variables or {})
-        # Only the simulated times differ.
-        return judge(sides, watcher, 60.0, time_all=True)
-
-    yield run
-    assert not [
-        process
-        for process in psutil.Process().children(recursive=True)
-        if "pytest" in " ".join(process.cmdline()) and process.cwd() == str(tmp_path)
-    ]
-
-
-FAULTS = f"""{SUITE}
 IN_HEAD = "FAULT" in os.environ
 
 def test_crashes(benchmark):
@@ -103,10 +60,42 @@ if not IN_HEAD:
     def test_only_in_base(benchmark):
         benchmark(work)
 """
+TESTS = (
+    *("test_sum", "test_more", "test_odd[a::b]", "test_odd[\\u03c0]"),
+    *("test_crashes", "test_raises", "test_skips", "test_skips_later", "test_only_in_base"),
+)
 
 
-def test_verdicts_whatever_goes_wrong_and_each_step_is_told_before_it_begins(ab, watcher):
-    found = ab(FAULTS, head_variables={"FAULT": "1"}, test_more=1.3, test_odd=1 / 1.3)
+@pytest.fixture
+def watcher():
+    return Watcher()
+
+
+def judge(sides, watcher, seconds, total=math.inf, **options):
+    limits = {"per_benchmark_seconds": seconds, "total_seconds": total}
+    return coordinator.run(*sides, plan(Path.cwd(), seed=1, **limits, **options), watcher)
+
+
+@pytest.fixture
+def found(tmp_path, watcher, monkeypatch):
+    """Compare two sides of the suite on the simulated machine; only their variables and times differ."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, SUITE)
+    sides = []
+    slower = {"test_more": 1.3, "test_odd": 1 / 1.3}
+    for name, factors, variables in (("base", {}, {}), ("head", slower, {"FAULT": "1"})):
+        seconds = {f"test_suite.py::{test}": 1e-3 * factors.get(test.partition("[")[0], 1) for test in TESTS}
+        told = machine(tmp_path / f"{name}.json", seconds, sigma=0.01, drift=0.02)
+        sides.append(prepared(f"env:SIDE={name}", GNNBENCH_FAKE_CLOCK=told, **variables))
+    yield judge(sides, watcher, 60.0, time_all=True)
+    assert not [
+        process
+        for process in psutil.Process().children(recursive=True)
+        if "pytest" in " ".join(process.cmdline()) and process.cwd() == str(tmp_path)
+    ]
+
+
+def test_verdicts_whatever_goes_wrong_and_each_step_is_told_before_it_begins(found, watcher):
     judgements = {row.fullname.partition("::")[2]: row.judgement for row in found.rows}
     for test, text in {
         "test_crashes": "fails in the head, but not in the base: ended with exit status 3",
@@ -169,20 +158,11 @@ def test_verdicts_whatever_goes_wrong_and_each_step_is_told_before_it_begins(ab,
     assert left < 600
 
 
-@pytest.fixture
-def answered(tmp_path, monkeypatch, watcher):
-    """Return a function that compares sides which both answer so, of two benchmarks."""
-
-    def run(total=math.inf, **answers):
-        answering(monkeypatch, tmp_path, ["test_a.py::a", "test_a.py::b"], base=answers, head=answers)
-        return judge((prepared("git:old"), prepared("git:new")), watcher, 60.0, total)
-
-    return run
-
-
-def test_time_that_is_spent_leaves_the_rest_undecided(answered, watcher):
+def test_time_that_is_spent_leaves_the_rest_undecided(tmp_path, monkeypatch, watcher):
     """A command takes all that there is."""
-    found = answered(3.0, seconds=10.0)
+    long = {"seconds": 10.0}
+    answering(monkeypatch, tmp_path, ["test_a.py::a", "test_a.py::b"], base=long, head=long)
+    found = judge((prepared("git:old"), prepared("git:new")), watcher, 60.0, 3.0)
     assert {row.judgement.verdict for row in found.rows} <= {"undecided", "incomparable"}
     assert sum(text.startswith("timing") for text, _ in watcher.steps) == 1
 
@@ -190,14 +170,11 @@ def test_time_that_is_spent_leaves_the_rest_undecided(answered, watcher):
 TWO = """
 from package import changed, kept
 
-
 def test_changed(benchmark):
     benchmark(changed)
 
-
 def test_kept(benchmark):
     benchmark(kept)
-
 
 def test_kept_too(benchmark):
     benchmark(kept, 2)
@@ -281,15 +258,12 @@ import time
 import pytest
 from package import changed
 
-
 @pytest.fixture
 def endless():
     time.sleep(1000)
 
-
 def test_changed(benchmark):
     benchmark(changed)
-
 
 def test_endless(benchmark, endless):
     benchmark(changed)

@@ -13,14 +13,8 @@ def judged(tmp_path, monkeypatch):
 
     def judge(base, head, **options):
         (tmp_path / "test_a.py").touch()
-        answers = {"inspect": inspected(work="same")}
-        answering(
-            monkeypatch,
-            tmp_path,
-            ["test_a.py::test_it"],
-            base={**answers, "cost": base},
-            head={**answers, "cost": head},
-        )
+        base, head = ({"inspect": inspected(work="same"), "cost": cost} for cost in (base, head))
+        answering(monkeypatch, tmp_path, ["test_a.py::test_it"], base=base, head=head)
         setting = plan(tmp_path, arguments=["test_a.py"], per_benchmark_seconds=1.0, **options)
         watcher = Watcher()
         (row,) = coordinator.run(prepared("."), prepared("path:other"), setting, watcher).rows

@@ -64,21 +64,17 @@ def test_a_benchmark_is_counted_and_why_another_is_not(sides, tmp_path):
     wait_for_end(*groups)
 
 
-def count(folder, names, *trees):
-    watcher = Watcher()
-    base, head = (prepared(text, *trees) for text in ("path:old", "path:new"))
-    rows = [Compared(name, Judgement("undecided", "a reason"), None, notes=("a note",)) for name in names]
-    repeat = Repeat("path:old", "path:new", options=("--effect", "1%"))
-    found = Result("ab", Side.of(base), Side.of(head), Comparison(rows), Thresholds(0.03), repeat=repeat)
-    return add_instructions(found, base, head, plan(folder, arguments=["test_a.py"]), watcher), watcher.steps
-
-
 def test_both_sides_are_counted_until_one_dies(sides, tmp_path):
     names = ["more", "same", "not in head", "once", "dies", "never"]
     once = {"count once": {"answer": "not counted", "reason": "asks for one round"}}
     more = {"count more": COUNTED, "run not in head": done("no", skipped=True)}
     sides(names, once, {**more, **once, "count dies": "no"})
-    found, steps = count(tmp_path, names, tmp_path)
+    watcher = Watcher()
+    base, head = (prepared(text, tmp_path) for text in ("path:old", "path:new"))
+    rows = [Compared(name, Judgement("undecided", "a reason"), None, notes=("a note",)) for name in names]
+    repeat = Repeat("path:old", "path:new", options=("--effect", "1%"))
+    found = Result("ab", Side.of(base), Side.of(head), Comparison(rows), Thresholds(0.03), repeat=repeat)
+    found = add_instructions(found, base, head, plan(tmp_path, arguments=["test_a.py"]), watcher)
     changes = {row.fullname: row.work.instructions for row in found.rows if row.work.instructions}
     assert {name: (one.base, one.head) for name, one in changes.items()} == {"more": (1000, 2000)}
     assert found.rows[0].notes == (*found.rows[0].work.notes(), "a note")
@@ -95,7 +91,7 @@ def test_both_sides_are_counted_until_one_dies(sides, tmp_path):
     assert ended.startswith(
         "instructions of 2 benchmarks not counted: head: ended with exit status 1 while counting"
     )
-    assert [text for text, _ in steps[1:3]] == [
+    assert [text for text, _ in watcher.steps[1:3]] == [
         "counting instructions of benchmark 1 of 6: more",
         "counting instructions of benchmark 2 of 6: same",
     ]

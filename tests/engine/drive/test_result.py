@@ -9,14 +9,10 @@ from gnnbench.engine.judge.verdict import Judgement
 from tests.engine.cli import saved
 from tests.run_files import refusal, save, suite
 
-NOT_THERE = Judgement("incomparable", "new: not in the base")
-
-POWER = "smallest detectable slowdown: 4.0% (MDE, power 90%)"
-
 
 def of_ab(**changes):
     """Return a result with a slower benchmark and one that is new."""
-    benchmarks = {"test_a.py::a": saved.SLOWER, "test_a.py::b": NOT_THERE}
+    benchmarks = {"test_a.py::a": saved.SLOWER, "test_a.py::b": Judgement("incomparable", "new")}
     head = Side("env:NAME=1", dirty=True, variables={"NAME": "1"})
     return replace(saved.result(benchmarks=benchmarks, base="0123456789abcdef"), head=head, **changes)
 
@@ -28,7 +24,8 @@ def test_a_result_of_ab_is_read_as_it_was_shown_with_how_busy_the_machine_was(tm
     assert found == replace(written, path=path)
     assert (found.base.title, found.head.title) == ("git:main (01234567)", "env:NAME=1")
     assert found.contention_share == 0.4
-    assert found.all_notes() == (f"{POWER}; control, base against base: 1.00x (0.99-1.01)",)
+    power = "smallest detectable slowdown: 4.0% (MDE, power 90%)"
+    assert found.all_notes() == (f"{power}; control, base against base: 1.00x (0.99-1.01)",)
     undecided = replace(written.rows[0], judgement=replace(saved.SLOWER, verdict="undecided"))
     note, _ = replace(written, comparison=Comparison([undecided])).all_notes()
     assert "other programs used 40% of its CPU time" in note

@@ -5,9 +5,8 @@ import re
 
 import pytest
 
-from tests.runs import run_kernels
+from tests.runs import SMALL, run_kernels
 
-PATH = "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n"
 KERNELS = """
 import itertools
 
@@ -68,8 +67,7 @@ def test_twice(case, measure):
 
 def test_a_kernel_that_is_wrong_later_fails_and_its_times_are_not_saved(tmp_path):
     (tmp_path / "test_own.py").write_text(KERNELS)
-    (tmp_path / "path.mtx").write_text(PATH)
-    words = ("--gnn-dataset", "path.mtx", "--benchmark-max-time", "0.02", "--benchmark-json=run.json")
+    words = (*SMALL, "--benchmark-max-time", "0.02", "--benchmark-json=run.json")
     result = run_kernels(*words, cwd=tmp_path)
     out = result.stdout
     assert result.returncode == pytest.ExitCode.TESTS_FAILED, out
@@ -88,6 +86,5 @@ def test_a_kernel_that_is_wrong_later_fails_and_its_times_are_not_saved(tmp_path
 
 def test_what_is_not_timed_is_called_no_further_time(tmp_path):
     (tmp_path / "test_own.py").write_text(KERNELS)
-    (tmp_path / "path.mtx").write_text(PATH)
-    result = run_kernels("--gnn-dataset", "path.mtx", "--benchmark-disable", "-k", "later", cwd=tmp_path)
+    result = run_kernels(*SMALL, "--benchmark-disable", "-k", "later", cwd=tmp_path)
     assert result.returncode == pytest.ExitCode.OK, result.stdout

@@ -20,7 +20,6 @@ def test_mine(case):
 def test_plain():
     pass
 """
-TORCH = ("--gnn-platform", "torch")
 CORA, ARXIV = "cora:synthetic", "ogbn-arxiv:synthetic@0.1"
 WAYS = ("forward", "forward_backward")
 MINE = {f"mine-{way}-{graph}" for way in WAYS for graph in (CORA, ARXIV)}
@@ -42,7 +41,7 @@ class Suite:
 
     def collected(self, *arguments):
         self.found = set()
-        words = ("--collect-only", "--gnn-device=cpu", *TORCH, *arguments)
+        words = ("--collect-only", "--gnn-device=cpu", "--gnn-platform=torch", *arguments)
         result = self._pytester.runpytest_inprocess(*words, plugins=[self])
         self.status = result.ret
         return self.found, f"{result.stdout}\n"

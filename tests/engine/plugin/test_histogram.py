@@ -7,7 +7,6 @@ import pytest
 from tests import svg
 from tests.runs import SHORT, SMALL, run, run_kernels
 
-NO_PYGAL = "import sys\nsys.modules['pygal'] = None\n"
 SUITE = """
 import pytest
 
@@ -35,7 +34,7 @@ def test_without_benchmark():
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "conftest.py").write_text(NO_PYGAL)
+    (tmp_path / "conftest.py").write_text("import sys\nsys.modules['pygal'] = None\n")
     (tmp_path / "test_suite.py").write_text(SUITE)
     return tmp_path
 
@@ -84,12 +83,10 @@ def test_a_prefix_that_cannot_be_written_is_one_line(folder):
     assert "1 passed" in result.stdout
 
 
-SELECT = ("--gnn-all", *SMALL, *SHORT, "-k", "(spmm_sum- or gcn_norm-) and (torch or pyg)")
-
-
 def test_the_suite_has_a_picture_for_each_operation_and_graph(tmp_path):
     files = ("benchmarks/test_spmm.py", "benchmarks/test_gcn_norm.py")
-    result = run_kernels(*files, *SELECT, f"--benchmark-histogram={tmp_path}/p")
+    select = ("--gnn-all", *SMALL, *SHORT, "-k", "(spmm_sum- or gcn_norm-) and (torch or pyg)")
+    result = run_kernels(*files, *select, f"--benchmark-histogram={tmp_path}/p")
     assert result.returncode == 0, result.stdout
     found = {file.stem: file for file in tmp_path.glob("p*.svg")}
     assert found.keys() == {"p-gcn_norm_rmat_5", "p-spmm_sum_rmat_5"}

@@ -8,7 +8,6 @@ from gnnbench.engine.store import run_file
 from gnnbench.engine.store.parts import FORMAT_VERSION
 from tests.runs import SHORT
 
-ONE = "def test_one(benchmark):\n    benchmark(sum, [1])\n"
 NUMBERS = """
 import pytest
 
@@ -68,7 +67,7 @@ def test_numbers_that_json_lacks_are_texts_of_the_parameters_that_the_test_ids_h
 
 
 def test_a_file_that_cannot_be_written_is_refused_before_anything_is_timed(known):
-    known.makepyfile(test_suite=ONE)
+    known.makepyfile(test_suite="def test_one(benchmark):\n    benchmark(sum, [1])\n")
     result = known.runpytest_inprocess("--gnn-layouts=sample", "--benchmark-json=/proc/run.json")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "/proc/run.json cannot be written" in f"{result.stdout}{result.stderr}"

@@ -1,9 +1,7 @@
 """Repositories whose commits have known times on the simulated clock."""
 
-import json
-
 from tests.engine.process.variants.repositories import commit_all, git, without_settings
-from tests.engine.process.workers import write
+from tests.engine.process.workers import machine, write
 
 SUITE = """
 import pytest
@@ -14,7 +12,6 @@ def test_thing(benchmark, name):
     benchmark(getattr(thing, name), 1)
 """
 ONE, TWO = (f"test_suite.py::test_thing[{name}]" for name in ("one", "two"))
-NOISE = {"sigma": 0.01, "spike_probability": 0, "drift": 0.02, "process_sigma": 0.005}
 ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "GNNBENCH_FAKE_CLOCK": "5:truths.json"}
 """Variables of a command: no plugin but those that it needs, and the simulated clock."""
 
@@ -32,9 +29,8 @@ def create(folder, commits, monkeypatch):
     """Make a repository with a commit for each content of the module; the first has the tag `good`."""
     without_settings(monkeypatch)
     write(folder, SUITE)
-    names = {"one": "thing:ONE", "two": "thing:TWO"}
-    truths = {f"test_thing[{name}]": place for name, place in names.items()}
-    (folder / "truths.json").write_text(json.dumps({"benchmarks": truths, "noise": NOISE}))
+    truths = {f"test_thing[{name}]": f"thing:{name.upper()}" for name in ("one", "two")}
+    machine(folder / "truths.json", truths, sigma=0.01, drift=0.02, process_sigma=0.005)
     for number, text in enumerate(commits):
         (folder / "thing.py").write_text(text)
         commit_all(folder, f"change {number}")
