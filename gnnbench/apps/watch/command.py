@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         return INTERRUPTED
     sys.stdout.flush()
     pairs = [pair for step in steps for pair in step.confirmed().values()]
-    if any(kinds(first) & kinds(second) - {"faster", "less memory"} for first, second in pairs):
+    if any(kinds(first) & (kinds(second) - {"faster", "less memory"}) for first, second in pairs):
         return SLOWER
     return NOT_JUDGED if steps and all("first" in step.failed for step in steps) else NOTHING_SLOWER
 

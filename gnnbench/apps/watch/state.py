@@ -140,6 +140,7 @@ class Head:
 
     version: int
     watched: str
+    """What is watched, as the user typed it."""
 
 
 class State:

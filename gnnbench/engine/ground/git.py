@@ -178,9 +178,9 @@ def content(folder: Path, commit: str, path: Path) -> str:
 
 
 def commits_between(folder: Path, old: str, new: str) -> list[Commit]:
-    """Return the commits that lead from `old` to its descendant `new`, the oldest first, without `old`.
+    """Return the commits that lead from `old` to its descendant `new`, oldest first, without `old`.
 
-    Of a merge, the first parent that is `old` or descends from it is followed.
+    Of a merge, the first parent that is `old` or descends from it is followed. Both are full hashes.
     """
     descendants = {commit.hash: commit for commit in commits(folder, "--ancestry-path", f"{old}..{new}")}
     backwards = []

@@ -46,7 +46,7 @@ class OutputParts:
         self.uncomparable: dict[str, str] = {}
         """Types of the parts that cannot be compared, by place."""
         self.opened: dict[str, Any] = {}
-        """Containers, objects and functions, by place; their parts may be a single one."""
+        """Containers, objects and functions that have parts, by place; a long list is one part itself."""
         self.orders: dict[str, str] = {}
         """Keys of dictionaries in order, by place."""
         self._open("", value, ())

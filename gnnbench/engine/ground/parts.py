@@ -145,10 +145,10 @@ def _key_text(key: Any) -> str:
     """Return a dictionary's key as a text that is the same in each process. Returns "" for an object."""
     if issubclass(type(key), tuple | frozenset):
         texts = list(map(_key_text, key))
-        texts = texts if issubclass(type(key), tuple) else sorted(texts)
-        return f"({', '.join(texts)})" if all(texts) else ""
-    if issubclass(type(key), Enum):
-        return f"{type(key).__qualname__}.{key.name}"
+        text = f"({', '.join(texts)})" if issubclass(type(key), tuple) else f"{{{', '.join(sorted(texts))}}}"
+        return text if all(texts) else ""
+    if issubclass(type(key), Enum) and key._name_:
+        return f"{type(key).__qualname__}.{key._name_}"
     key = key.item() if type(key).__module__ == "numpy" and hasattr(key, "item") else key
     return repr(key) if type(key) in _PLAIN_KEYS or type(key).__module__ in _WITH_TEXTS else ""
 
@@ -219,7 +219,7 @@ def _scipy(value: Any) -> Parts:
 def _frame(value: Any) -> Parts:
     for number, name in enumerate(value.columns):
         yield f"[{name if value.columns.is_unique else number!r}]", value.iloc[:, number].to_numpy()
-    yield from ((".columns", value.columns.to_numpy()), (".index", value.index.to_numpy()))
+    yield from ((".columns", tuple(map(repr, value.columns))), (".index", value.index.to_numpy()))
 
 
 def _dgl(graph: Any) -> Parts:

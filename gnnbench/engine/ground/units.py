@@ -8,8 +8,8 @@ _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _MOST_DIGITS = 6
 """Most digits of a bound near 0."""
 _LEAST_RATIO, _MOST_RATIO = 0.1, 100
-"""Ratios below the first are inverted (`370x faster`). An upper bound above the second times the lower bound,
-or times 1, becomes `over 100`."""
+"""Ratios below the first are inverted (`370x faster`). An upper bound above the second times the lower bound
+(at least 1) is cut: `over 100`."""
 _MINUTE, _HOUR = 60, 3600
 _SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|\.[0-9]+) *([^\W\d_]+)")

@@ -196,7 +196,7 @@ def input_of(part: str) -> str:
 
 
 def as_in_base(base: Mapping[str, Any], head: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the head's report with the base's names of renamed inputs, and the head's names by these."""
+    """Return the head's report with the base's names of renamed inputs, and the head's name of each part."""
     # An input counts as renamed if each side has its content under a name that the other side lacks.
     remaining = [name for name in base["inputs"] if name not in head["inputs"]]
     base_names: dict[str, str] = {}

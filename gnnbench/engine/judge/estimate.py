@@ -47,7 +47,7 @@ class Sample(NamedTuple):
     mean_noise: float
     """Variance of `mean` within the visit. NaN for a single turn."""
     location_noise: float
-    """Variance of `head - base` within the visit. All three noises are NaN if there are too few blocks."""
+    """Variance of `head - base` within the visit. This and the next two are NaN for too few blocks."""
     shared_noise: float
     """Covariance of `head - base` and `turns`."""
     turns_noise: float

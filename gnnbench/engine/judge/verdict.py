@@ -61,7 +61,7 @@ class Reason(Enum):
     WITHIN_EFFECT = "the per-benchmark {own_level} interval lies within {effect} of 1"
     SMALL_CHANGE = "a significant change, but smaller than {effect}"
     WIDE_INTERVAL = "the interval is too wide"
-    OTHER_MEAN = "the mean time of a block changed by this ratio, but the fastest tenth of the calls did not"
+    OTHER_MEAN = "the mean time of a block changed by this ratio, unlike the fastest tenth of the calls"
     TOO_FEW_BLOCKS = "too few measurements for an interval"
     OTHER_RESULT = "a different output"
     ONLY_REPEATED = "faster only when repeated"

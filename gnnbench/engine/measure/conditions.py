@@ -56,7 +56,7 @@ def cpu_threads(number: int | None) -> Iterator[None]:
 
 
 def seed(number: int) -> None:
-    """Seed the generators of Python, NumPy and, if imported, torch, which starts alike in each process."""
+    """Seed the generators of Python, NumPy and, if imported, torch; `number` is below 2**32."""
     import numpy as np
 
     random.seed(number)
@@ -72,7 +72,7 @@ class TooLongError(BaseException):
 
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """Raise TooLongError in the context after some seconds, in the main thread and if no timer runs."""
+    """Raise TooLongError after some seconds (None: never), in the main thread and if no other timer runs."""
     if (
         seconds is None
         or threading.current_thread() is not threading.main_thread()

@@ -234,7 +234,10 @@ def _running_ns() -> int:
 def _count_steps(
     call: Call, calls: int, watching: Callable[[], AbstractContextManager[None]]
 ) -> tuple[float | None, list[CodeType]]:
-    """Trace calls until _MOST_STEPS; return the average number of steps of a call, and the code that ran."""
+    """Return the average number of steps of a call that was traced to its end, and the code that ran.
+
+    After _MOST_STEPS, the remaining calls are not traced. The number is None if no call was traced to its end.
+    """
     function, args, kwargs = call
     count = steps = 0
     with Tracer(_MOST_STEPS) as tracer:

@@ -1,6 +1,7 @@
 """Compares the outputs of base and head, except for values that differ from process to process.
 
-A second process of the base reveals such values, for example addresses, temporary folders or process ids.
+A second process of the base reveals such values, for example addresses, temporary folders or process ids. A
+*place*, such as `argument 1` or `output['x'][0]`, names a value in the inputs or the output.
 """
 
 from bisect import bisect

@@ -266,17 +266,18 @@ class Processes:
         return answer
 
     def stop(self, wait_seconds: float) -> None:
-        """End the processes, which all get the same seconds to tear down their fixtures."""
+        """End the processes; together they have this many seconds to tear down their fixtures."""
         end = RealTime.seconds() + wait_seconds
 
         def stop(child: Process) -> None:
             child.stop(max(0.0, end - RealTime.seconds()))
 
         with ExitStack() as stack:
-            for child in dict.fromkeys(self.children.values()):
+            children = dict.fromkeys(self.children.values())
+            for child in children:
                 stack.callback(stop, child)
-                if wait_seconds:
-                    child.quit()
+            for child in children if wait_seconds else ():
+                child.quit()
 
 
 def _why_no_forks(answers: Iterable[Mapping[str, Any]]) -> str:

@@ -49,7 +49,7 @@ class HeldBenchmark:
     def hold(
         self, do: Callable[["HeldBenchmark"], _Result | NotTimed], *, only_inspected: bool
     ) -> _Result | NotTimed:
-        """Return `do`'s result while both sides hold the test, which may then end if `only_inspected`."""
+        """Return what `do` returns while both sides hold the test; with `only_inspected`, it may end there."""
         result: _Result | NotTimed = no_benchmark("")
         order = self._processes.order()
         random_seed, is_inspected = self._shared.rng.randrange(2**32), self._trial.inspections is not None
@@ -81,7 +81,11 @@ class HeldBenchmark:
         return counts
 
     def time(self, seconds: float, end: float) -> Visit | NotTimed:
-        """Time the benchmark in turns that fit into `seconds`, or return that it runs the same code."""
+        """Time the benchmark in turns, or return that both sides run the same code.
+
+        There are as many turns as fit into `seconds`, but at least enough of them to estimate their noise,
+        unless these would end later than `end`.
+        """
         if self.inspect().same_code and not self._shared.plan.time_all:
             return SAME_CODE
         if self._is_once:
@@ -121,7 +125,7 @@ class HeldBenchmark:
         return self._trial.inspections
 
     def agreement(self) -> Agreement:
-        """Return how far the outputs of both sides agree, in processes that ran no other test before."""
+        """Return how far the outputs of both sides agree, although both run the same code."""
         self._ask_sides(SIDES, command="inspect")
         return Outputs(self._processes, self._trial.name, self._ask_sides).agreement()
 

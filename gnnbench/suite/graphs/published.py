@@ -144,9 +144,8 @@ def data_folder(path: str | None = None) -> Path | None:
         return None
     folder = user_path(text)
     if not folder.is_dir():
-        raise UsageError(
-            f"data folder {text} does not exist; set another one ({DATA_VARIABLE} or the option), or unset it"
-        )
+        remedy = f"set another one (--gnn-data or {DATA_VARIABLE}), or unset it"
+        raise UsageError(f"data folder {text} does not exist; {remedy}")
     return folder.resolve()
 
 

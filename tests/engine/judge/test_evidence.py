@@ -237,7 +237,7 @@ def test_calls_that_become_slow_now_and_then_are_neither_slower_nor_the_same(sha
     for one in visits:
         one["b3"] = scaled(one["b3"], head=np.where(random.random(40) < share, factor, 1.0))
     found, back = verdicts(visits)["b3"], verdicts([{"b3": swapped(one["b3"])} for one in visits])["b3"]
-    reason = "the mean time of a block changed by this ratio, but the fastest tenth of the calls did not"
+    reason = "the mean time of a block changed by this ratio, unlike the fastest tenth of the calls"
     assert (found.verdict, found.reason) == (back.verdict, back.reason) == ("undecided", reason)
     assert found.ratio == pytest.approx(1 / back.ratio) == pytest.approx(ratio * factor**share, rel=0.4)
     assert found.low > 1

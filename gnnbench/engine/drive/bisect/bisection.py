@@ -136,7 +136,7 @@ def _key(history: History, plan: Plan) -> str:
     for path in paths:
         files.update(path.rglob("*.py") if path.is_dir() else path.parent.glob("*.py"))
     if not paths:  # pytest's setting `testpaths` names the suite
-        files.update(folder.rglob("*test*.py"))
+        files.update(path for path in folder.rglob("*test*.py") if "site-packages" not in path.parts)
     inputs = (
         [candidate.variant for candidate in history.candidates],
         [(file, file.read_bytes()) for file in sorted(files) if file.is_file()],

@@ -123,7 +123,7 @@ def imports(code: CodeType, package: str) -> frozenset[str]:
 
 
 def defaults(code: CodeType, scope: Mapping[str, Any]) -> str:
-    """Return a hash of a function's defaults. A frame has no reference to its function: look its name up."""
+    """Return a hash of a function's defaults; `Values` finds those of functions not found by name."""
     return digest.combined({_defaults(function) for function in _functions_of(code, scope)})
 
 

@@ -34,7 +34,7 @@ _CONTAINERS = (tuple, list, set, frozenset, dict)
 _MOST_NESTED = 6
 """Arguments of operators are described up to this depth."""
 _SPELLED_OUT = 1000
-"""Larger containers are hashed by `marshal`, which is 50 times as fast; paths in them are not replaced."""
+"""Larger containers are hashed by `marshal`, 50 times as fast, without replacing paths; larger bytes too."""
 
 
 def short(*texts: str) -> str:
@@ -98,7 +98,7 @@ def plain(value: Any) -> str | None:
 def _in_c(value: Any) -> str | None:
     """Describe an object of a type that is written in C, by its buffer or its pickled parts."""
     name = type(value).__qualname__
-    with suppress(TypeError), memoryview(value) as content:
+    with suppress(TypeError, ValueError), memoryview(value) as content:
         if "O" not in content.format:  # otherwise it consists of addresses
             return f"{name} {content.format} {content.shape} {of_bytes(content.tobytes())}"
     parts = pickled_parts(value)

@@ -146,7 +146,7 @@ def _needed(file: Path) -> list[str]:
 
 
 def settings(variables: Iterable[str]) -> Mapping[str, str]:
-    """Return the settings that decide how fast code runs, and hashes of environment variables."""
+    """Return settings that decide how fast code runs, and hashes of `variables` and those of PREFIXES."""
     names = {*variables, *(name for name in os.environ if name.startswith(PREFIXES))}
     values = {f"${name}": digest.short(digest.without_folders(os.environ.get(name, ""))) for name in names}
     callbacks = (getattr(item, "__qualname__", type(item).__qualname__) for item in gc.callbacks)

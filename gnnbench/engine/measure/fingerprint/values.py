@@ -94,6 +94,7 @@ class Values:
 
     def __init__(self, codes: Iterable[CodeType], contents: Contents) -> None:
         self._contents = contents
+        # Named tuples read their defaults in generated code.
         self._names = {"_field_defaults", *(name for code in codes for name in _names(code))}
         self._globals: set[tuple[int, str]] = set()
         self._visited: dict[int, Any] = {}
@@ -113,7 +114,7 @@ class Values:
         return len(self._visited) >= _MOST
 
     def add_globals(self, code: CodeType, scope: Mapping[str, Any], *, cached: bool = False) -> None:
-        """Add the globals that a function names; functions among them may have filled its cache."""
+        """Add the globals that a function names; if `cached`, functions among them may have filled a cache."""
         if code.co_qualname.startswith(_GUARD):
             return
         names = [name for name in _names(code) if name not in _STANDARD_ATTRIBUTES]
@@ -213,7 +214,7 @@ class Values:
             self.add(f"{owner}.{name}", attributes[name], depth, f"{path}.{name}")
 
     def _attributes_of(self, kind: type) -> Mapping[str, Any]:
-        """Return a class's attributes except functions whose defaults `bytecode.defaults` finds."""
+        """Return attributes of a class and its bases, but no functions that `bytecode.defaults` finds."""
         if kind not in self._attributes:
             attributes: dict[str, Any] = {}
             meta: type = type(kind)
@@ -237,10 +238,10 @@ def _elements(value: Any) -> Iterator[tuple[str, Any]]:
     if read:
         with suppress(LookupError):  # a context variable has no value
             value = read(value)
-    elif type(value).__module__ == "numpy" and hasattr(value, "tolist"):  # an array of objects
+    elif isinstance(value, getattr(sys.modules.get("numpy"), "ndarray", ())):  # an array of objects
         value = [value.shape, value.tolist()]
     elif type(value).__name__ in _SCRIPTED:
-        value = [value.code]
+        value = [getattr(value, "code", None)]  # None without `forward`
     elif not isinstance(value, (dict, *_SEQUENCES)):
         value = digest.pickled_parts(value) or value
     if isinstance(value, dict | MappingProxyType):

@@ -106,7 +106,7 @@ class ComparedCalls:
         return (is_new or is_copied) and self._make(AGAIN).steps == steps
 
     def make(self, number: int) -> Effects:
-        """Make a call, save its effects, and restore the inputs; MemoryError, TooMuchError: no room."""
+        """Make a call, save its effects, restore the inputs. Raises MemoryError and TooMuchError for size."""
         self.effects[number] = self._make(number)
         return self.effects[number]
 
@@ -115,7 +115,7 @@ class ComparedCalls:
         call = self._calls.next_call()
         reach = Reachable(call, self._scope)
         arrays = reach.arrays.values()
-        check_size("inputs", arrays)
+        check_size("inputs", (*arrays, *reach.containers))
         self._snapshot.add(arrays, reach.containers)
         if number == GIVEN:
             self.inputs = to_portable({**reach.arrays, **reach.plain}, {})
@@ -196,7 +196,7 @@ class ComparedCalls:
         return effects
 
     def save(self, requests: Iterable[tuple[int, str]], folder: Path) -> list[dict[str, str] | None]:
-        """Write arrays to `.npy` files; return for each call and place a file, an error, a text or None."""
+        """Write arrays to `.npy` files; return for each a file, an error or a text, or None if missing."""
         results: list[dict[str, str] | None] = []
         for number, place in requests:
             part = (self.effects.get(number) or self.make(number)).parts.get(place)

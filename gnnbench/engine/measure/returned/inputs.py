@@ -43,6 +43,7 @@ class Snapshot:
             self._containers.setdefault(id(container), (container, copy(container)))
         added = [value for value in values if id(value) not in self._contents]
         total_bytes = sum(value.nbytes for value in added)
+        # psutil reads files, and a test may have replaced `open`.
         if total_bytes and total_bytes > MEMORY_SHARE * psutil.virtual_memory().available:
             raise MemoryError(f"too large to copy: {total_bytes / 2**30:.1f} GiB of inputs")
         for value in added:
@@ -73,10 +74,11 @@ class Snapshot:
         for container, content in self._containers.values():
             if isinstance(container, np.ndarray):
                 container[...] = content
-                continue
-            container.clear()
-            is_list = isinstance(container, list | deque | bytearray)
-            (container.extend if is_list else container.update)(content)
+            elif isinstance(container, bytearray):
+                container[:] = content  # unlike `clear`, this works while a view of it exists
+            else:
+                container.clear()
+                (container.extend if isinstance(container, list | deque) else container.update)(content)
 
 
 def equal(left: NDArray[Any], right: NDArray[Any]) -> bool:

@@ -105,7 +105,7 @@ def _of_tensor(place: str, value: Any) -> Iterator[tuple[str, Portable]]:
 
 
 def array_of(value: Any) -> NDArray[Any]:
-    """Return a tensor or an array as an array, which may share memory, or raise RuntimeError or TypeError."""
+    """Return the content as a NumPy array, which may share memory. Raises RuntimeError or TypeError."""
     if isinstance(value, np.ndarray):
         return value
     torch = sys.modules["torch"]

@@ -51,11 +51,11 @@ class Reachable:
         self._free: dict[str, Any] = {}
         """Arrays that may get other values independently. Parts of one object may have to fit together."""
         self.plain: dict[str, Any] = {}
-        """Numbers and texts among the arguments, and arrays of texts, by place."""
+        """Numbers and texts among the arguments, and arrays that are not numeric, by place."""
         self.state: dict[str, Any] = {}
         """Numbers and texts in the arguments, except in private attributes (`_name`)."""
         self.containers: list[Any] = []
-        """Lists, dictionaries, sets and arrays of texts in the arguments."""
+        """Lists, dictionaries, sets and arrays that are not numeric in the arguments."""
         self.containers_of_objects: list[Any] = []
         """The containers that are attributes of objects; they may be caches."""
         self._is_argument = True
@@ -77,12 +77,12 @@ class Reachable:
         """Add a value, or its parts; `is_free` tells whether it may get other values."""
         if id(value) in self._visited or depth > _DEEPEST or len(self._visited) > _MOST:
             return
-        is_of_texts = type(value) is np.ndarray and not is_array(value) and value.flags.writeable
-        if self._is_argument and (type(value) in _CONTAINERS or is_of_texts):
+        is_not_numeric = type(value) is np.ndarray and not is_array(value) and value.flags.writeable
+        if self._is_argument and (type(value) in _CONTAINERS or is_not_numeric):
             self.containers.append(value)
             self.containers_of_objects += [] if is_free else [value]
         is_whole = isinstance(value, list | tuple) and is_plain_list(value)
-        is_whole |= self._is_argument and (type(value) in (set, bytearray) or is_of_texts)
+        is_whole |= self._is_argument and (type(value) in (set, bytearray) or is_not_numeric)
         if is_whole or isinstance(value, PLAIN):
             if is_free:
                 self.plain[place] = copy(value)
@@ -202,22 +202,24 @@ def set_gradients(inputs: Mapping[str, Any]) -> dict[str, Any]:
 def gradients_by_output(values: Iterable[Any], inputs: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
     """Return gradients of a call's output with respect to its inputs, and whether the output has a graph."""
     tensors = [value for value in values if is_tensor(value)]
-    leaves = {place: value for place, value in inputs.items() if is_tensor(value) and value.requires_grad}
-    if not tensors or not leaves:
+    sources = {place: value for place, value in inputs.items() if is_tensor(value) and value.requires_grad}
+    if not tensors or not sources:
         return {}, False
     torch = sys.modules["torch"]
     outputs = [tensor for tensor in tensors if tensor.requires_grad]
     rng = np.random.default_rng(0)  # equal output gradients would cancel in a softmax
     directions = [torch.tensor(rng.uniform(-1, 1, output.shape)).to(output) for output in outputs]
-    gradients = [None] * len(leaves)
+    gradients = [None] * len(sources)
     try:
         if outputs:
-            gradients = torch.autograd.grad(outputs, list(leaves.values()), directions, allow_unused=True)
+            gradients = torch.autograd.grad(outputs, list(sources.values()), directions, allow_unused=True)
     except RuntimeError:  # the call itself freed the graph
         return {}, False
     return {
-        f"{_OF.format(place)} by the output": torch.zeros_like(leaf) if gradient is None else _dense(gradient)
-        for (place, leaf), gradient in zip(leaves.items(), gradients, strict=True)
+        f"{_OF.format(place)} by the output": torch.zeros_like(source)
+        if gradient is None
+        else _dense(gradient)
+        for (place, source), gradient in zip(sources.items(), gradients, strict=True)
     }, bool(outputs)
 
 

@@ -74,7 +74,7 @@ class CallersFiles:
             self._other_python = self._other_python or " ".join(words[:2])
 
     def take(self) -> dict[str, Any]:
-        """Return the files that were noted, in `data` since the last call, or are in use now, as JSON."""
+        """Return the files noted so far or in use now, as JSON; `data` has only those since the last call."""
         files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
         files |= mapped_files()
         for path in {file for file in files if isinstance(file, str)} - self._noted_paths:

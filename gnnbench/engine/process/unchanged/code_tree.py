@@ -123,7 +123,7 @@ class CodeTree:
         """Return when a file or a folder's newest file was written or moved, in seconds; 0 without files."""
         path = Path(self.path(name) or name)
         with suppress(OSError):
-            stats = map(os.stat, filter(os.path.isfile, (path, *path.glob("[!.]*"))))
+            stats = map(os.stat, filter(os.path.isfile, (path, *path.glob("[!.]*.py"))))
             return max((max(stat.st_mtime, stat.st_ctime) for stat in stats), default=0)
         return 0
 

@@ -48,7 +48,7 @@ class Unchanged:
         self._tree = cache_calls(self._new_tree)
 
     def known(self) -> tuple[Mapping[str, Any], Mapping[str, str]]:
-        """Return the collected suite, and why each unchanged benchmark is skipped: empty if it is not."""
+        """Return the collected suite, and why each unchanged benchmark is skipped. Both may be empty."""
         collected: Mapping[str, Any] = {}
         skipped: dict[str, str] = {}
         with suppress(OSError):

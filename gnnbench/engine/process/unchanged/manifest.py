@@ -110,7 +110,7 @@ class Manifest:
         hashed = {
             *files,
             *(text for step in steps for text in step.later if not text.startswith(_CODE)),
-            *(f"search {folder}" for folder in noted[0][2]["path"]),
+            *(f"search {folder}" for folder in noted[0][2]["path"] if name_of(folder) is None),
             *(f"names {folder}" for folder in tests),
             *(f"file {folder / name}" for folder in parent_folders for name in SETTINGS),
         }

@@ -104,7 +104,8 @@ class UsageRecorder:
             path = unquote(urlsplit(path).path)
         self._callers_files.note(path)
         name = os.path.abspath(path)
-        if flags & (os.O_TRUNC | os.O_EXCL) and name not in self._files["read"]:
+        is_made = flags & os.O_TRUNC or (flags & os.O_EXCL and not os.path.exists(name))
+        if is_made and name not in self._files["read"]:
             self._made.add(name)
         elif flags & os.O_ACCMODE != os.O_WRONLY and _CACHED not in name:
             self._files["imported" if name.endswith(".py") and _is_loaded() else "read"].add(name)
@@ -155,8 +156,8 @@ class UsageRecorder:
         all others. The name `<module>` stands for an imported file. `packages` are those not returned before.
         `read`, `listed` and `mapped` have files that were read, folders that were listed, and files that are
         mapped into memory, such as native libraries. `path` has the folders in which packages are looked for
-        or were found. None of these has files of Python or of installed packages. `unseen` is whether
-        anything ran unnoticed, such as in another process.
+        or were found. None of these has files of Python or of installed packages. `callers_files` is the
+        result of `CallersFiles.take`; `unseen` is whether anything ran unnoticed, such as in another process.
         """
         once: defaultdict[str, set[str]] = defaultdict(set)
         every: defaultdict[str, set[str]] = defaultdict(set)

@@ -34,8 +34,10 @@ def prepared(
 
     A commit or folder replaces the project that contains `root`, the working directory, see
     `import_roots.Trees`. Packages are looked for in its folder `src` (if there is one), then in the commit or
-    folder itself, then in other repositories, and last among the packages that pip installs. `is_built`:
-    whether `build` also builds the working tree. `hidden`: packages that nothing imports, see `not_usable`.
+    folder itself, then in other repositories, and last among the packages that pip installs.
+
+    `dependencies`: whether pip also installs those of requirements. `is_built`: whether `build` also builds
+    the working tree. `hidden`: installed packages that cannot be imported, see `not_usable`.
     """
     root, cache = root.resolve(), real_path(cache)
     side = Prepared(variant.text, environment={part.name: part.value for part in variant.of(Variable)})

@@ -5,7 +5,7 @@ import json
 import pickle
 from array import array
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, IntFlag
 
 import networkx as nx
 import numpy as np
@@ -140,6 +140,10 @@ class Color(Enum):
     BLUE = "b"
 
 
+class Access(IntFlag):
+    READ = 1
+
+
 DGL = import_dgl()
 FRAME = pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
 
@@ -171,11 +175,14 @@ def batch_of(*sizes):
         (FRAME["a"], FRAME["a"].rename("b")),
         (FRAME, FRAME[["b", "a"]]),
         (FRAME.set_axis(["a", "a"], axis=1), FRAME.assign(a=3).set_axis(["a", "a"], axis=1)),
+        (FRAME.groupby("a").agg({"b": ["mean", "sum"]}), FRAME.groupby("a").agg({"b": ["mean", "max"]})),
         (nx.Graph(), nx.Graph(name="b")),
         (batch_of(1, 2), batch_of(2, 1)),
         (DGL.graph(([0], [1])), DGL.graph(([0], [1]), num_nodes=3)),
         ({1, 2}, {1, 3}),
         ({"k" * 80 + "1": 1, "k" * 80 + "2": 2}, {"k" * 80 + "1": 3, "k" * 80 + "2": 2}),
+        ({(1, 2): 1, frozenset((1, 2)): 3}, {(1, 2): 2, frozenset((1, 2)): 3}),
+        ({Access(8): 1, Access(0): 2}, {Access(8): 7, Access(0): 2}),
         (Color.RED, Color.BLUE),
         (None, ()),
     ],
