@@ -263,10 +263,8 @@ def test_too_few_pairs_are_undecided_and_it_says_what_would_be_enough(options, w
     found = one.decisions()["b0"].judgement
     assert (found.verdict, found.judged) == ("undecided", False)
     assert found.ratio == pytest.approx(1, abs=0.05)
-    said = re.fullmatch(
-        rf"(\d) process pairs?, but a verdict needs 4; {words} allows about 7, enough to decide .*",
-        found.reason,
-    )
+    line = rf"(\d) process pairs?, but a verdict needs 4; {words} allows about 7, enough to decide .*"
+    said = re.fullmatch(line, found.reason)
     assert int(said[1]) == found.head_processes
     seconds = float(re.search(r"budget (\d+)", found.reason)[1])
     enough = schedule(**dict.fromkeys(options, seconds))
