@@ -236,7 +236,7 @@ def _count_steps(
 ) -> tuple[float | None, list[CodeType]]:
     """Return the average number of steps of a call that was traced to its end, and the code that ran.
 
-    After _MOST_STEPS, the remaining calls are not traced. The number is None if no call was traced to its end.
+    After _MOST_STEPS, the remaining calls are not traced. The number is None if none was traced to its end.
     """
     function, args, kwargs = call
     count = steps = 0

@@ -42,10 +42,8 @@ def test_what_is_written_is_read_again_and_fields_of_other_versions_are_ignored(
         ({"seconds": 0}, "$.seconds: expected `float` > 1e-18"),
         ({"seconds": 10**400}, "$.seconds: number out of range"),
         ({"seconds": float("inf")}, "$.seconds: expected `float` < 1e+18"),
-        ({"names": "a"}, "$.names: expected `array`, got `str`"),
         ({"counts": {"b": 1.5}}, "$.counts[...]: expected `int`, got `float`"),
         ({"inner": {"share": 2}}, "$.inner.share: expected `float` <= 1.0"),
-        ({"version": None}, "$.version: expected `int`, got `null`"),
     ],
 )
 def test_what_departs_from_its_type_is_a_short_line_with_its_place(changes, message):

@@ -62,9 +62,7 @@ def started():
 
 
 @needs_two_cores
-def test_the_thread_alone_is_kept_there_and_what_it_started_is_free_afterwards_also_after_an_error(
-    started, allowed
-):
+def test_the_thread_alone_is_bound_and_what_it_starts_is_free_also_after_an_error(started, allowed):
     others = started()
     place = placement()
     assert place.cores == cores()

@@ -159,9 +159,8 @@ with scratch() as folder:
 
 def test_the_next_run_removes_what_a_killed_one_left_in_the_temporary_folder(tmp_path, monkeypatch):
     def start():
-        process = subprocess.Popen(
-            [sys.executable, "-c", HOLDS], stdout=subprocess.PIPE, env={**os.environ, "TMPDIR": str(tmp_path)}
-        )
+        variables = {**os.environ, "TMPDIR": str(tmp_path)}
+        process = subprocess.Popen([sys.executable, "-c", HOLDS], stdout=subprocess.PIPE, env=variables)
         return process, Path(process.stdout.readline().decode().strip())
 
     (dead, killed), (living, used) = start(), start()

@@ -92,9 +92,8 @@ def test_a_counter_that_more_benchmarks_share_than_a_function_does_not_join_what
     assert (first.names, [one.fullname for one in first.rows]) == (("library:f",), ["a", "b"])
     assert (second.kind, [one.fullname for one in second.rows]) == ("counters", ["c", "d"])
     # A function that more benchmarks run without becoming slower says less than a counter.
-    (cause,) = causes(
-        [row(name, "p", counters=sort) for name in "ab"] + [row(name, "p", "same") for name in "cd"]
-    )
+    rows = [row(name, "p", counters=sort) for name in "ab"]
+    (cause,) = causes(rows + [row(name, "p", "same") for name in "cd"])
     assert (cause.kind, cause.counters) == ("counters", ("+1 aten::sort",))
 
 

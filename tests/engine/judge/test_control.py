@@ -26,9 +26,8 @@ def test_identical_code_seldom_fails_and_a_difference_does():
     assert found.ratio == pytest.approx(1, abs=0.02)
     assert found.text.startswith("control, base against base: 1.0")
     assert controls(2, 1.0) is None
-    assert Control(6, 1.003, 1.001, 1.004).text.startswith(
-        "control, base against base: 1.003x (1.001-1.004), so"
-    )
+    text = Control(6, 1.003, 1.001, 1.004).text
+    assert text.startswith("control, base against base: 1.003x (1.001-1.004), so")
 
 
 def test_a_run_whose_control_fails_decides_nothing_by_time():

@@ -26,9 +26,7 @@ def visits(ratio, noise):
         ("slower", 1.10, 1.00, 1.00, False),  # a busy machine tells nothing
     ],
 )
-def test_a_ratio_is_contradicted_where_two_processes_are_nearer_to_1(
-    verdict, ratio, apart, noise, is_contradicted
-):
+def test_two_processes_nearer_to_1_contradict_a_ratio(verdict, ratio, apart, noise, is_contradicted):
     why = contradiction(Judgement(verdict, "", ratio), visits(apart, noise))
     assert (why is not None) == is_contradicted
     if why:

@@ -33,9 +33,8 @@ class Bench:
         return Visit(tuple(times[0]), tuple(ratio * times[1]), blocks, blocks * self.block + self.extra)
 
     def pair(self, plan):
-        return PairTimes(
-            self.start, {name: self.visit(name, seconds) for name, seconds in plan.seconds.items()}
-        )
+        visits = {name: self.visit(name, seconds) for name, seconds in plan.seconds.items()}
+        return PairTimes(self.start, visits)
 
 
 def schedule(names=NAMES, seed=0, **options):
@@ -97,9 +96,8 @@ def test_a_rule_sets_the_effect_of_single_benchmarks_and_so_when_each_is_decided
     assert decisions["b2"].judgement.verdict == "slower"
     assert decisions["b3"].judgement.verdict == "same"
     assert decisions["b3"].judgement.reason == "the per-benchmark 95% interval lies within 10% of 1"
-    assert decisions["b6"].counts.pairs < np.mean(
-        [decisions[name].counts.pairs for name in ("b4", "b5", "b7")]
-    )
+    others = [decisions[name].counts.pairs for name in ("b4", "b5", "b7")]
+    assert decisions["b6"].counts.pairs < np.mean(others)
 
 
 def test_the_first_pair_is_a_short_pilot_of_everything_and_the_others_are_in_random_order():
@@ -265,10 +263,8 @@ def test_too_few_pairs_are_undecided_and_it_says_what_would_be_enough(options, w
     found = one.decisions()["b0"].judgement
     assert (found.verdict, found.judged) == ("undecided", False)
     assert found.ratio == pytest.approx(1, abs=0.05)
-    said = re.fullmatch(
-        rf"(\d) process pairs?, but a verdict needs 4; {words} allows about 7, enough to decide .*",
-        found.reason,
-    )
+    line = rf"(\d) process pairs?, but a verdict needs 4; {words} allows about 7, enough to decide .*"
+    said = re.fullmatch(line, found.reason)
     assert int(said[1]) == found.head_processes
     seconds = float(re.search(r"budget (\d+)", found.reason)[1])
     enough = schedule(**dict.fromkeys(options, seconds))
@@ -313,9 +309,8 @@ def test_a_pair_that_gave_nothing_costs_its_start():
 
 def test_what_is_accepted_is_measured_until_it_is_known_whether_it_is_more():
     def found(ratio, allowed):
-        one = schedule(
-            allowed={"b3": Allowed(allowed, allowed / 1.01, allowed * 1.01, ("x",))} if allowed else {}
-        )
+        limit = allowed and Allowed(allowed, allowed / 1.01, allowed * 1.01, ("x",))
+        one = schedule(allowed={"b3": limit} if limit else {})
         run(one, Bench(ratios={"b3": ratio}, sd=0.04))
         return one.decisions()["b3"]
 

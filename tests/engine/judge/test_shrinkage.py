@@ -69,9 +69,8 @@ def test_a_benchmark_with_one_process_borrows_everything():
 @given(st.integers(0, 2**32), st.integers(2, 6), st.integers(1, 12), st.floats(0, 0.5))
 def test_it_is_always_a_variance(seed, processes, benchmarks, missing):
     random = np.random.default_rng(seed)
-    logs = random.normal(0, random.uniform(1e-4, 1), (processes, benchmarks)) + random.normal(
-        0, 1, (processes, 1)
-    )
+    together = random.normal(0, 1, (processes, 1))
+    logs = together + random.normal(0, random.uniform(1e-4, 1), (processes, benchmarks))
     logs[random.random(logs.shape) < missing] = np.nan
     found = estimate(logs)
     known = found.degrees_of_freedom > 0

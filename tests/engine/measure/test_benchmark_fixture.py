@@ -27,9 +27,6 @@ def test_plain(benchmark):
 def test_pedantic(benchmark):
     assert benchmark.pedantic(torch.neg, (x,), rounds=7).sum() == -100
 
-def test_no_tensors(benchmark):
-    assert benchmark(len, [1, 2]) == 2
-
 @pytest.mark.in_place("it has to be")
 def test_in_place(benchmark):
     benchmark(torch.neg, x)
@@ -181,15 +178,12 @@ def test_any_benchmark_is_timed_on_sampled_layouts_where_that_is_asked_for(tmp_p
     assert (found["whole"]["whole_call"], found["whole"]["iterations"]) == ("the call starts a process", 1)
     calls = found["whole"]["processes"][0]["blocks_ns"]
     assert {len(block) for block in calls} == {1}
-    assert (
-        entries["whole"]["extra_info"]["calls"] == len(calls) + 1
-    )  # one untimed before, and none afterwards
+    assert entries["whole"]["extra_info"]["calls"] == len(calls) + 1, "one untimed before, none afterwards"
     row = r"^ +[\d.]+ [mµ]s ± +[\d.]+% test_suite.py::test_plain$"
     assert re.search(row, result.stdout, re.MULTILINE)
     said = " ".join(result.stdout.split())
-    assert (
-        "another run may differ by more than the interval: it has to be: test_suite.py::test_in_place" in said
-    )
+    note = "another run may differ by more than the interval"
+    assert f"{note}: it has to be: test_suite.py::test_in_place" in said
     assert "ops, peak and sync are empty: the call starts a process: test_suite.py::test_whole" in said
     assert "times are disturbed by idle OpenMP threads: OMP_WAIT_POLICY is unset" in said
 
@@ -239,8 +233,6 @@ def test_a_call_no_clock_can_see_fails_with_one_line(tmp_path):
 
 
 ONE = "def test_one(benchmark):\n    assert benchmark(sum, range(100)) == 4950\n"
-
-
 FULL = """
 import resource
 import pytest

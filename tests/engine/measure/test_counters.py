@@ -56,14 +56,12 @@ def test_gcn_conv_waits_more_often_on_a_sparse_tensor(sparse, requires_grad, ope
         (lambda output: output[0, 0].item(), "+1 aten::_local_scalar_dense"),
         (lambda output: output.argsort(dim=0), "+1 aten::sort"),
         (lambda output: output.double(), "+1 aten::_to_copy"),
-        (lambda _: torch.arange(9).argsort(), "+1 aten::sort"),
-        (None, "+1 aten::_sparse_mm_reduce_impl"),
     ],
-    ids=["item", "argsort", "upcast", "argsort of another", "again"],
+    ids=["item", "argsort", "upcast"],
 )
 def test_what_is_added_to_a_kernel_is_named(neighbours, more, named):
     before = count(neighbours)
-    after = count(lambda: more(neighbours()) if more else (neighbours(), neighbours()))
+    after = count(lambda: more(neighbours()))
     assert named in map(str, changed(before.counts, after.counts, after.unsteady))
     assert before.counts["compilation"] == {}
 
@@ -75,9 +73,7 @@ def test_what_is_added_to_a_kernel_is_named(neighbours, more, named):
         ("dgl", "update_all_copy_u_max", "dgl::DGLKernelSpMM"),
     ],
 )
-def test_calls_into_libraries_are_counted_and_the_libraries_left_as_they_were(
-    make_case, platform, operation, call
-):
+def test_calls_into_libraries_are_counted_and_none_stays_wrapped(make_case, platform, operation, call):
     packet_call = torch._ops.OpOverloadPacket.__call__
     found = count(called(make_case(operation, platform)))
     assert found.counts["library_calls"][call] == 1
@@ -112,7 +108,6 @@ def test_a_count_that_two_passes_differ_in_is_unsteady_and_not_judged(neighbours
         (lambda x: x.repeat_interleave(2), {}, {}),
         (lambda x: x[x > 1], {}, {"aten::index": 1}),
         (lambda x: x[x.long()], {}, {}),
-        (lambda x: x.sort(), {}, {}),
         (lambda x: x.to("meta"), {"cpu→meta": 1}, {}),
         (lambda x: x.to("meta", non_blocking=True), {}, {}),
     ],
@@ -183,9 +178,8 @@ def test_graph_breaks_are_counted_with_their_reason_and_compiled_code_runs():
 )
 def test_recompilations_are_counted_whatever_was_compiled_before(inputs, graphs):
     compiled = torch.compile(lambda x: x * 2, backend="eager")
-    once, *found = (
-        count(lambda given=given: [compiled(x) for x in given]) for given in (inputs[:1], inputs, inputs)
-    )
+    series = inputs[:1], inputs, inputs
+    once, *found = (count(lambda given=given: [compiled(x) for x in given]) for given in series)
     expected = {"graphs": graphs, "recompilations": graphs - 1}
     assert [counted.counts["compilation"] for counted in found] == [expected] * 2
     more = map(str, changed(once.counts, found[0].counts, ()))

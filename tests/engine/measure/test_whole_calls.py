@@ -55,8 +55,9 @@ def test_short_calls_are_timed_until_the_interval_is_narrow_or_the_time_is_over(
     assert sampled(1e-3, max_seconds=9.0)[-1].stopped_by == "precision"
     found = sampled(0.1, max_seconds=0.95)[-1]
     assert (found.stopped_by, found.rounds) == ("time", 9)
-    with pytest.raises(ClockError, match="a round took no time on test"):
-        sampled(0.0)
+    for seconds in (0.0, -1.0):
+        with pytest.raises(ClockError, match="a round took no time on test"):
+            sampled(seconds)
 
 
 def test_warm_up_and_garbage_collection_are_as_asked_for():

@@ -45,17 +45,9 @@ def x(cora):
     return cora.x[:, :64].contiguous()
 
 
-@pytest.fixture
-def adj_t(cora):
-    torch_sparse = pytest.importorskip("torch_sparse")
-    source, target = cora.edge_index
-    return torch_sparse.SparseTensor(row=target, col=source, sparse_sizes=(2708, 2708), is_sorted=True)
-
-
 def test_normalising_in_each_call(cora, x):
-    fault, cached, layer = (
-        GCNConv(64, 16, **options) for options in ({}, {"cached": True}, {"normalize": False})
-    )
+    settings = {}, {"cached": True}, {"normalize": False}
+    fault, cached, layer = (GCNConv(64, 16, **options) for options in settings)
     before = gcn_norm(cora.edge_index, num_nodes=2708)
     for fixed, remedy in (
         (lambda: cached(x, cora.edge_index), "cached=True"),
@@ -67,10 +59,8 @@ def test_normalising_in_each_call(cora, x):
 
 
 def test_computing_degrees_in_each_call(make_case, cora):
-    fault, fixed = (
-        workload_of(make_case(operation, "dgl", graph=cora)) for operation in ("conv", "conv_cached")
-    )
-    calls = [lambda one=one: one.run(*one.inputs) for one in (fault, fixed)]
+    cases = [make_case(operation, "dgl", graph=cora) for operation in ("conv", "conv_cached")]
+    calls = [lambda one=one: one.run(*one.inputs) for one in map(workload_of, cases)]
     evidence = "^degrees 3 times, pow twice, with "
     check("degree-normalisation", *calls, evidence, "norm='none'")
 
@@ -105,16 +95,18 @@ def test_reading_masks_and_elements(cora, x):
     assert "element by element, 21112 times" in text
 
 
-def test_sorting_the_graph_in_each_call(cora, x, request):
+def test_sorting_the_graph_in_each_call(cora, x):
     ones, remedy = torch.ones(cora.num_edges), "once, before the loop"
     matrix = torch.sparse_coo_tensor(cora.edge_index.flip(0), ones, (2708, 2708)).coalesce()
     csr = matrix.to_sparse_csr()
     check("sorts", lambda: matrix.to_sparse_csr() @ x, lambda: csr @ x, HERE, remedy)
-    adj_t, layer = request.getfixturevalue("adj_t"), SimpleConv()
-    from_edge_index = type(adj_t).from_edge_index
+    torch_sparse, layer = pytest.importorskip("torch_sparse"), SimpleConv()
+    source, target = cora.edge_index
+    adj_t = torch_sparse.SparseTensor(row=target, col=source, sparse_sizes=(2708, 2708), is_sorted=True)
 
     def build():
-        return layer(x, from_edge_index(cora.edge_index, sparse_sizes=(2708, 2708)).t())
+        matrix = torch_sparse.SparseTensor.from_edge_index(cora.edge_index, sparse_sizes=(2708, 2708))
+        return layer(x, matrix.t())
 
     evidence = r"^2 torch_sparse/utils\.py:"
     text = check("sorts", build, lambda: layer(x, adj_t), evidence, remedy)

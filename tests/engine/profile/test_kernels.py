@@ -6,7 +6,6 @@ from tests.engine.profile.subjects import event, subject_of, table, widest
 
 SPMM = "void cusparse::csrmm_v2_kernel<int, float, float, float>(long, long, long, float const*, float*)"
 
-
 TRACE = [
     event("user_annotation", "ProfilerStep#1", 0, 300),
     event("user_annotation", "call", 1, 200),

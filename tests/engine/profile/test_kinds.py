@@ -38,9 +38,8 @@ def test_what_makes_a_call_ready_is_in_no_profile_and_each_table_fits_a_terminal
         ready_for.pop()
         return layer(x).sum().backward()
 
-    sections, unavailable = kinds.profile(
-        [name], Subject(Pedantic(call, (), {}, ready, done), "cpu", 2), tmp_path
-    )
+    subject = Subject(Pedantic(call, (), {}, ready, done), "cpu", 2)
+    sections, unavailable = kinds.profile([name], subject, tmp_path)
     assert (list(sections), unavailable) == ([name, "counts"], {})
     text = json.dumps(sections, allow_nan=False)
     assert [word for word in ("preparation", "cumsum", "tan") if f'{word}"' in text] == []
@@ -108,9 +107,8 @@ def conv(make_case, *, cached):
 
 
 def test_what_is_cached_is_in_the_first_call_only(make_case):
-    recomputed, cached = (
-        kinds.time_ranges("layers", conv(make_case, cached=cached)) for cached in (False, True)
-    )
+    recomputed = kinds.time_ranges("layers", conv(make_case, cached=False))
+    cached = kinds.time_ranges("layers", conv(make_case, cached=True))
     assert set(paths(cached)) == set(paths(recomputed))
     for found, calls in ((recomputed, 1), (cached, 0)):
         (norm,) = [row for row in found["rows"] if row["path"][-1] == "gcn_norm"]

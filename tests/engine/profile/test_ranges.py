@@ -61,9 +61,8 @@ def library(monkeypatch):
 
 def ticking(*names, **places):
     """Ranges of places in the library, or of others by name, by a clock that goes on by 1 when it is read."""
-    targets = {place: name for name, place in places.items()} | {
-        f"small_library:{name}": name for name in names
-    }
+    targets = {place: name for name, place in places.items()}
+    targets |= {f"small_library:{name}": name for name in names}
     return Ranges(targets, "cpu", clock=itertools.count().__next__)
 
 

@@ -16,7 +16,6 @@ ON_CPU = tuple(name for name in KINDS if name != "kernels")
 SMALL = ("--dataset", "rmat:5", "--hidden", "8", "--device", "cpu")
 
 SUITE = """
-import functools
 import os
 import torch
 
@@ -64,13 +63,6 @@ def test_more(benchmark):
 """
 
 
-@pytest.fixture
-def suite(tmp_path):
-    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n")
-    (tmp_path / "test_suite.py").write_text(SUITE)
-    return tmp_path
-
-
 def profile(folder, *arguments, **variables):
     return gnnbench("profile", *arguments, "--folder", str(folder), **variables)
 
@@ -105,9 +97,10 @@ def test_every_kind_on_every_platform_leaves_a_record_and_files_for_their_own_re
     assert re.search(rf"^\[1/{len(platforms)}\] epoch .*: profiled$", result.stderr, re.MULTILINE)
 
 
-def test_any_suite_is_profiled_and_gets_its_results_and_errors_until_it_dies(tmp_path, suite):
+def test_any_suite_is_profiled_and_gets_its_results_and_errors_until_it_dies(tmp_path):
+    (tmp_path / "test_suite.py").write_text(SUITE)
     kinds = "functions,trace,kernels"
-    found = profile(tmp_path / "p", "test_suite.py", "--with", kinds, "--epochs=3", cwd=suite)
+    found = profile(tmp_path / "p", "test_suite.py", "--with", kinds, "--epochs=3", cwd=tmp_path)
     assert found.returncode == 2, found.stderr
     assert "ValueError: the third call" in found.stderr
     ends = [line.partition(": ")[2] for line in found.stderr.splitlines() if line.startswith("[")]
@@ -181,9 +174,7 @@ class Parent(list):
         ("gat", ("--deselect", "test_suite.py::test_any[forward-pyg-gat-cora]"), GAT[1:]),
     ],
 )
-def test_an_operation_is_meant_before_its_first_words_and_these_before_an_expression(
-    pytester, select, arguments, expected
-):
+def test_operations_come_before_words_and_words_before_expressions(pytester, select, arguments, expected):
     pytester.makepyfile(test_suite=SELECTED)
     terms = {"select": select, "kinds": ["phases"], "repeats": 1, "folder": str(pytester.path)}
     parent = Parent()

@@ -23,7 +23,7 @@ high = 1.3
 def written(folder, text):
     file = folder / FILE
     file.parent.mkdir(exist_ok=True)
-    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    file.write_text(text)
     return file
 
 
@@ -46,14 +46,6 @@ def test_two_commands_at_once_lose_no_entry(tmp_path):
         found.file.write_text(TEXT.replace("test_a[", "test_b["))
     writer.join()
     assert [one.benchmark for one in accepted.read(found.file).entries] == [NAME.replace("_a[", "_b["), NAME]
-
-
-@pytest.mark.parametrize("text", ["", "# nothing yet\n"])
-def test_a_file_without_entries_gets_its_first(tmp_path, text):
-    file = written(tmp_path, text)
-    accepted.write(accepted.read(file), [ENTRY, ENTRY])
-    assert len(accepted.read(file).entries) == 2
-    assert file.read_text().count("[[accepted]]\nbenchmark = ") == 2
 
 
 def test_entries_in_brackets_are_read_and_not_added_to(tmp_path):

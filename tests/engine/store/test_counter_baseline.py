@@ -35,8 +35,9 @@ def test_written_is_read_and_other_benchmarks_stay(tmp_path):
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
-def draws(operation):
-    """Tell whether an operation draws at random."""
+def draws(name):
+    """Tell whether the operation of a benchmark draws at random."""
+    operation = name.partition("-")[0]
     known = OPERATIONS.get(operation)
     return operation == "epoch_sage_batches" or (known and known.group == "sampling")
 
@@ -53,9 +54,7 @@ def test_baselines_are_read_and_stand_ins_are_recorded_with_the_real_graph(file)
     by_graph.pop("molecules:10", None)
     # What is drawn differs, and some of it is counted on one graph only.
     for graph, counted in by_graph.items():
-        by_graph[graph] = {
-            name: counts for name, counts in counted.items() if not draws(name.partition("-")[0])
-        }
+        by_graph[graph] = {name: counts for name, counts in counted.items() if not draws(name)}
     assert by_graph.keys() == {"cora", "cora:synthetic", "ogbn-arxiv:synthetic@0.1"}
     assert by_graph["cora:synthetic"] == by_graph["cora"]
     assert by_graph["ogbn-arxiv:synthetic@0.1"].keys() == by_graph["cora"].keys()

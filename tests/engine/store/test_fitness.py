@@ -49,9 +49,7 @@ def test_times_that_other_programs_disturbed_are_marked_and_counted(tmp_path):
                 measurement["contention_share"] = 0.4
         return [run_file.read(path) for path in save(tmp_path, *files)]
 
-    said = "of the CPU time: the times of"
     assert baseline.contention_note(runs([], [])) is None
-    assert (
-        baseline.contention_note(runs([], [2], [2, 3]))
-        == f"other programs used up to 40% {said} 2 benchmarks are saved, but not compared"
-    )
+    used = "other programs used up to 40% of the CPU time"
+    times = "the times of 2 benchmarks are saved, but not compared"
+    assert baseline.contention_note(runs([], [2], [2, 3])) == f"{used}: {times}"

@@ -44,7 +44,7 @@ def parsed(tmp_path):
     found = find(tmp_path)
 
     def parse(*words):
-        options = main._parser(()).parse_args(words)
+        options = main._parser(words[:1]).parse_args(words)
         option_defaults.take(options, found)
         return options
 
@@ -79,9 +79,7 @@ def test_the_command_line_wins(parsed):
 
 
 @pytest.mark.parametrize(("content", "expected"), WRONG.items(), ids=range(len(WRONG)))
-def test_wrong_tables_are_refused_in_one_line_by_their_command(
-    tmp_path, capsys, monkeypatch, content, expected
-):
+def test_wrong_tables_are_refused_in_one_line(tmp_path, capsys, monkeypatch, content, expected):
     monkeypatch.chdir(tmp_path)
     Path("gnnbench.toml").write_text(content)
     assert main.main(["profile", "."] if "profile" in content else ["ab", ".", "."]) == 2

@@ -51,10 +51,9 @@ def test_files_of_pytest_benchmark_alone_are_read(tmp_path):
         ('{"command": "ab", "benchmarks": []}', "the output of gnnbench ab, not a run file"),
         ('{"benchmarks": [], "gnnbench": {"version": 99}}', "format version 99"),
         ('{"context": {}, "benchmarks": [{"name": "BM_sum", "real_time": 1.2}]}', "it has no key `version`"),
-        ('{"version": "1.0", "benchmarks": [{"runs": [{"values": [0.1]}]}]}', "missing key 'fullname'"),
+        ('{"version": "", "benchmarks": [{}]}', "not a run file of pytest-benchmark: missing key 'fullname'"),
         ('{"version": "1.0", "benchmarks": [1, null]}', "a field has the wrong type"),
         ('{"version": "1.0", "benchmarks": [{"fullname": 1, "stats": {}}]}', "$[0]: expected `str`"),
-        ('{"benchmarks": [{"fullname": "a", "stats": {"median": 1.0}}]}', "it has no key `version`"),
         ('{"version": 3, "benchmarks": []}', "it has no key `version`"),
     ],
 )
@@ -67,7 +66,6 @@ def test_what_is_no_run_file_is_refused_with_place_and_reason(tmp_path, text, me
     [
         ("environment", {"cpu": "x"}, "damaged: gnnbench.environment: object missing required field"),
         ("environment", {**codec.encode(ENVIRONMENT), "python": 3}, "damaged: gnnbench.environment.python"),
-        ("fullname", None, "damaged, or not a run file of pytest-benchmark: missing key 'fullname'"),
         (
             "measurement",
             {"processes": [{"blocks_ns": [[-1]]}]},
@@ -82,8 +80,6 @@ def test_a_damaged_file_is_refused_with_the_place(tmp_path, place, value, messag
     row = whole["benchmarks"][1]
     if place == "environment":
         whole["gnnbench"][place] = value
-    elif place == "fullname":
-        del row[place]
     elif place == "data":
         row |= {"extra_info": {}, "stats": {place: value}}
     else:

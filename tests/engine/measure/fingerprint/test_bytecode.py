@@ -24,13 +24,11 @@ LONG = "\n".join(f"b += {number}" for number in range(300))
 LONG_IF = "if a:\n" + LONG.replace("b", "    b")
 OTHER = {
     "type of a constant": ("return a + 1", "return a + 1.0"),
-    "sign of zero": ("return a + 0.0", "return a + -0.0"),
     "true and one": ("return (True,)", "return (1,)"),
     "order of a tuple": ("return (1, 2)", "return (2, 1)"),
     "frozenset": ("return a in {1, 2}", "return a in {1, 3}"),
     "nested function": ("return lambda: 1", "return lambda: 2"),
     "global": ("return first", "return second"),
-    "attribute": ("return a.first", "return a.second"),
     "which local": ("x = a\ny = b\nreturn x", "x = a\ny = b\nreturn y"),
     "where a jump goes": ("if a:\n    b = 1\n    b = 2\nreturn b", "if a:\n    b = 1\nb = 2\nreturn b"),
     "a far jump": (f"{LONG_IF}\n    b = 2\nreturn b", f"{LONG_IF}\nb = 2\nreturn b"),

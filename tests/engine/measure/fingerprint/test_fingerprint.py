@@ -47,42 +47,35 @@ def taken(tmp_path, monkeypatch):
 
 
 PAIRS = {
-    "a nested function": "def run():\n    def inner():\n        return {}\n    return inner()\n",
     "a closure": "def make(n):\n    def run():\n        return n\n    return run\nrun = make({})\n",
     "an array in a closure": "import numpy as np\ndef make(n):\n    numbers = np.arange(n)\n    def run():\n        return numbers.sum()\n    return run\nrun = make({})\n",
     "a closure that also holds a tensor": "import torch\ndef make(t, n):\n    def run():\n        return len(t) * n\n    return run\nrun = make(torch.ones(2), {})\n",
     "a default": "def inner(n={}):\n    return n\ndef run():\n    return inner()\n",
     "a keyword default": "def inner(*, n={}):\n    return n\ndef run():\n    return inner()\n",
-    "a default of a lambda": "inner = lambda n={}: n\ndef run():\n    return inner()\n",
     "a default behind another name": "def inner(n={}):\n    return n\nother = inner\ndel inner\ndef run():\n    return other()\n",
     "a decorated function": "import functools\ndef logged(f):\n    @functools.wraps(f)\n    def wrapper(*a):\n        return f(*a)\n    return wrapper\n@logged\ndef inner(n={}):\n    return n\ndef run():\n    return inner()\n",
     "what a cached function calls": "import functools\nclass A:\n    n = {}\ndef deeper():\n    return A.n\n@functools.cache\ndef inner():\n    return deeper()\ndef run():\n    return inner()\n",
     "a partial": "from functools import partial\ninner = partial(max, {})\ndef run():\n    return inner(1)\n",
     "a slot": "class A:\n    __slots__ = ('n',)\n    def __init__(self):\n        self.n = {}\na = A()\ndef run():\n    return a.n\n",
     "a property": "class A:\n    m = {}\n    @property\n    def n(self):\n        return self.m\na = A()\ndef run():\n    return a.n\n",
-    "a class method": "class A:\n    @classmethod\n    def n(cls):\n        return {}\ndef run():\n    return A.n()\n",
     "a method of a base class": "class A:\n    def n(self):\n        return {}\nclass B(A):\n    def n(self):\n        return super().n()\nb = B()\ndef run():\n    return b.n()\n",
     "an attribute of a base class": "class A:\n    n = {}\nclass B(A):\n    pass\nb = B()\ndef run():\n    return b.n\n",
-    "a module of torch": "import torch\nclass N(torch.nn.Module):\n    def forward(self, x):\n        return x * {}\nn = N()\ndef run():\n    return n(2)\n",
     "an enum": "import enum\nclass E(enum.Enum):\n    A = {}\ndef run():\n    return E.A.value\n",
     "a read-only dictionary": "from types import MappingProxyType\nD = MappingProxyType({{'a': {}}})\ndef run():\n    return D['a']\n",
     "a queue": "from collections import deque\nD = deque([1, {}])\ndef run():\n    return D[1]\n",
     "a named tuple": "from collections import namedtuple\nT = namedtuple('T', 'a b')\nt = T(*sorted([1, 2], key=lambda one: one * {}))\ndef run():\n    return t.a\n",
     "which object has which value": "class A:\n    def __init__(self, n):\n        self.n = n\nL = [A(1), A(1), A(2)] if {} < 0 else [A(1), A(2), A(2)]\ndef run():\n    return [one.n for one in L]\n",
     "a type": "T = {{-5: int, 5: float}}[{}]\ndef run():\n    return T(1)\n",
-    "a NumPy type": "import numpy as np\nT = {{-5: np.float32, 5: np.float64}}[{}]\ndef run():\n    return T(1)\n",
     "an item getter": "import operator\nG = operator.itemgetter({})\ndef run():\n    return G(range(-9, 9))\n",
     "a NumPy array": "import numpy as np\nA = np.array([1, {}])\ndef run():\n    return A.sum()\n",
     "a global by its name": "N = {}\ndef run():\n    return globals()['N']\n",
     "an order in a table": "def f():\n    return 1\ndef g():\n    return 2\nD = {{{}: f, 0: g}}\ndef run():\n    return [one() for one in D.values()]\n",
     "a function of an attribute": "def f():\n    return f.n\nf.n = {}\ndef run():\n    return f()\n",
-    "a date": "from datetime import date\nD = date(2000 + {}, 1, 1)\ndef run():\n    return D.year\n",
     "bytes": "B = [bytearray(str({}), 'ascii')]\ndef run():\n    return B[0][0]\n",
     "a long pattern": "import re\nP = re.compile('a' * 300 + str({}))\ndef run():\n    return P.match('a')\n",
     "a method of a pattern": "import re\nm = re.compile(str({})).match\ndef run():\n    return m('a')\n",
     "a default dictionary": "from collections import defaultdict\nD = defaultdict(list, a={})\ndef run():\n    return D['a']\n",
     "a context variable": "from contextvars import ContextVar\nC = ContextVar('c')\nC.set({})\ndef run():\n    return C.get()\n",
-    "a default of a context variable": "from contextvars import ContextVar\nC = ContextVar('c', default={})\ndef run():\n    return C.get()\n",
     "a default of a method that a function made": "def make(n):\n    def f(self, k=n):\n        return k\n    return f\nclass A:\n    f = make({})\na = A()\ndef run():\n    return a.f()\n",
     "a default of a bound method": "def make(n):\n    def f(self, k=n):\n        return k\n    return f\nclass A:\n    f = make({})\nrun = A().f\n",
     "an attribute of a metaclass": "class M(type):\n    n = {}\nclass A(metaclass=M):\n    pass\na = A()\ndef run():\n    return type(a).n\n",
@@ -93,8 +86,6 @@ PAIRS = {
     "an enum's partial": "import enum\nfrom functools import partial\nclass E(enum.Enum):\n    A = partial(max, {})\ndef run():\n    return E.A.value(1)\n",
     "an attribute of an enum's member": "import enum\nclass E(enum.Enum):\n    A = 1\n    def __init__(self, _):\n        self.n = {}\ndef run():\n    return E.A.n\n",
     "an attribute of a string": "class S(str):\n    pass\ns = S('a')\ns.n = {}\ndef run():\n    return s.n\n",
-    "a default of a lambda in a class": "class A:\n    f = lambda self, n={}: n\na = A()\ndef run():\n    return a.f()\n",
-    "a default of a patched method": "def f(self, n={}):\n    return n\nclass A:\n    pass\nA.g = f\ndel f\na = A()\ndef run():\n    return a.g()\n",
     "a default of a property": "class A:\n    n = property(lambda self, n={}: n)\na = A()\ndef run():\n    return a.n\n",
     "a default of a named tuple": "from typing import NamedTuple\nclass T(NamedTuple):\n    n: int = {}\ndef run():\n    return T().n\n",
     "what is behind a weak reference": "import weakref\nclass A:\n    n = {}\na = A()\na.n = A.n\nr = weakref.ref(a)\ndel A.n\ndef run():\n    return r().n\n",
@@ -150,7 +141,6 @@ def run():
     "patch",
     [
         "Base.apply = lambda self, value: value + 1",
-        "scaled = lambda value: value",
         "scaled.__code__ = (lambda value, by: value).__code__",
         "math.floor = int",
         *(
@@ -161,7 +151,6 @@ def run():
                 "extra = property(lambda self: 5)",
                 "def __init__(self, depth=9):\n        self.depth = depth",
                 "def __getattribute__(self, name):\n        return super().__getattribute__(name)",
-                "def __setattr__(self, name, value):\n        super().__setattr__(name, value + 1)",
             )
         ),
     ],
@@ -221,7 +210,6 @@ def test_neither_the_folder_nor_the_hash_seed_matters(taken, tmp_path):
         "import importlib\ndef run():\n    return importlib.import_module('other').N\n",
         "def run():\n    import other\n    return other.N\n",
         "def run():\n    from other import N\n    return N\n",
-        "def run():\n    import other as o\n    return getattr(o, 'N')\n",
         "import other\nclass A:\n    def __init__(self):\n        self.m = other\na = A()\ndef run():\n    return a.m.N\n",
     ],
 )
@@ -344,9 +332,8 @@ class Held:
 
 def test_a_tensor_that_no_operator_gets(taken):
     source = "def run(held):\n    return sum(held.index.tolist())\n"
-    first, second = (
-        taken(source, Held(torch.tensor(numbers)), devices=["cpu"]) for numbers in ([1, 2], [2, 1])
-    )
+    pair = [Held(torch.tensor(numbers)) for numbers in ([1, 2], [2, 1])]
+    first, second = (taken(source, held, devices=["cpu"]) for held in pair)
     assert not first.same_code(second)
 
 
@@ -480,19 +467,17 @@ def test_nested_tensors(taken):
     source = (
         "import torch\ndef run(a, b):\n    return torch.nested.nested_tensor([a, b], layout=torch.{}) * 2\n"
     )
-    parts = torch.ones(2, 3), torch.ones(4, 3)
+    parts = [torch.ones(2, 3), torch.ones(4, 3)]
+    lists = parts, parts, parts[::-1]
     found = [
         taken(source.format(layout), *given, devices=["cpu"])
         for layout in ("strided", "jagged")
-        for given in (parts, parts, parts[::-1])
+        for given in lists
     ]
     assert len({one.code for one in found}) == 4
+    source = "def run(x):\n    return x * 2\n"
     for layout in (torch.strided, torch.jagged):
-        inputs = [
-            torch.nested.nested_tensor([*given], layout=layout) for given in (parts, parts, parts[::-1])
-        ]
-        first, same, other = (
-            taken("def run(x):\n    return x * 2\n", one, devices=["cpu"]) for one in inputs
-        )
+        inputs = [torch.nested.nested_tensor(given, layout=layout) for given in lists]
+        first, same, other = (taken(source, one, devices=["cpu"]) for one in inputs)
         assert first.same_code(same)
         assert not first.same_code(other)
