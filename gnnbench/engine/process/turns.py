@@ -49,7 +49,7 @@ class HeldBenchmark:
     def hold(
         self, do: Callable[["HeldBenchmark"], _Result | NotTimed], *, only_inspected: bool
     ) -> _Result | NotTimed:
-        """Return what `do` returns while both sides hold the test, which may end there if `only_inspected`."""
+        """Return `do`'s result while both sides hold the test, which may end there if `only_inspected`."""
         result: _Result | NotTimed = no_benchmark("")
         order = self._processes.order()
         random_seed, is_inspected = self._shared.rng.randrange(2**32), self._trial.inspections is not None

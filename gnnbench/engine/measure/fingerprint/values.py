@@ -235,10 +235,11 @@ class Values:
 def _elements(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield each element of a container or of another object, preceded by the end of the element's place."""
     read = next((read for kind, read in _STORED.items() if isinstance(value, kind)), None)
+    numpy = sys.modules.get("numpy")
     if read:
         with suppress(LookupError):  # a context variable has no value
             value = read(value)
-    elif isinstance(value, getattr(sys.modules.get("numpy"), "ndarray", ())):  # an array of objects
+    elif numpy and isinstance(value, numpy.ndarray):  # an array of objects
         value = [value.shape, value.tolist()]
     elif type(value).__name__ in _SCRIPTED:
         value = [getattr(value, "code", None)]  # None without `forward`
