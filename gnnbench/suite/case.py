@@ -23,17 +23,14 @@ class Case:
 
     @property
     def device(self) -> torch.device:
-        """The device of all inputs."""
         return torch.device(self.spec.device)
 
     @property
     def dtype(self) -> torch.dtype:
-        """The dtype of features and weights."""
         return _dtype(self.spec.dtype)
 
     @property
     def index_dtype(self) -> torch.dtype:
-        """The dtype of the graph's indices."""
         return _dtype(self.spec.index_dtype)
 
     def on_cpu(self) -> Self:

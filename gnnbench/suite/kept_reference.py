@@ -33,7 +33,6 @@ class Expected:
 
     @cached_property
     def outputs(self) -> dict[str, Any]:
-        """The parts of the output by place."""
         with torch.set_grad_enabled(self.differentiate):
             return split_nested(parts(self.reference(self.view.graph, *self.arguments)))
 

@@ -101,7 +101,6 @@ def _operations() -> Iterator[tuple[object, ...]]:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `gnnbench list`."""
     declare(parser, (), (OPTIONS["data"],))
     parser.add_argument(
         "operations",

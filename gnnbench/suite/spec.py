@@ -50,7 +50,6 @@ class Spec:
 
     @classmethod
     def in_id(cls, test_id: str) -> Self | None:
-        """Return the spec in a test id, or None if the test is another suite's."""
         match = _ID.search(test_id)
         if not match:
             return None

@@ -121,6 +121,5 @@ def reading(rows: Sequence[TableRow], arguments: Sequence[str] = ()) -> list[Not
 
 
 def notes(rows: Sequence[TableRow], verbosity: int = 0) -> list[str]:
-    """Return the notes on rows."""
     pairs = ((f"{row.spec.labels.subject} {row.spec.platform}", row.notes) for row in rows)
     return measured.notes(pairs, len(rows), verbosity)

@@ -47,7 +47,6 @@ _GRID = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument(
         "operations",
         nargs="*",
@@ -153,7 +152,6 @@ def _measure(options: argparse.Namespace) -> "tuple[Regrets, bool]":
 
 
 def _grid(options: argparse.Namespace) -> "Grid":
-    """Return the grid that the options describe."""
     from .families import FAMILIES
     from .run import Grid
 

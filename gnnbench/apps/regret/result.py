@@ -121,7 +121,6 @@ class Regrets:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a saved result."""
         remedy = "make it again with gnnbench regret"
         content = json_io.read(path, remedy)
         return codec.read(path, content, cls, VERSION, remedy)

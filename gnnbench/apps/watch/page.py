@@ -20,7 +20,6 @@ _DRAWN = 60
 
 
 def html(state: State) -> str:
-    """Return the page of a watch."""
     changes = state.changes()
     names = _timeline_names(state)
     labels = short(labels_in(name for step in state.steps for name in _rows(step)))

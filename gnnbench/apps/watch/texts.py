@@ -109,7 +109,6 @@ def report(change: Change, watched: str) -> Document:
 
 
 def undecided(step: Step) -> list[str]:
-    """Return the ids of the benchmarks that are undecided."""
     rows = step.first.rows if step.first else ()
     return [row.fullname for row in rows if row.judgement.verdict == "undecided"]
 

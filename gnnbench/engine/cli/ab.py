@@ -36,7 +36,6 @@ _SHARD = OPTIONS["shard"].described("time only part I of N, with 1/N of the fami
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     common.add_variants(parser)
     common.declare(parser, _OPTIONS, (common.EFFECT, common.RESULTS, common.BUILD, common.STRICT, _SHARD))
     common.add_output(parser)

@@ -14,7 +14,6 @@ _NAMED = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     common.add_variants(parser)
     common.declare(parser, (*common.PROCESSES, _FAIL), (common.RESULTS, common.BUILD))
     common.add_output(parser)

@@ -31,7 +31,6 @@ _PROCESSES = Option("processes", "N", f"{PROCESSES}", whole_number, "be a whole 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the subcommands."""
     parser.set_defaults(table=((_PROCESSES,), ()), processes=None)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", dest="what")
     text = "run a suite in new processes and save the timings: record [-- PYTEST ARGS]"

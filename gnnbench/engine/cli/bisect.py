@@ -16,7 +16,6 @@ _OPTIONS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     kinds = "git:REF, git:DIR@REF or pip:NAME==VERSION"
     parser.add_argument("good", metavar="GOOD", help=f"the older commit or release: {kinds}")
     parser.add_argument("bad", metavar="BAD", help="the newer commit or release, of the same kind")

@@ -18,7 +18,6 @@ _OPTIONS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     text = "result of gnnbench ab --json or gnnbench compare --json"
     parser.add_argument("result", type=Path, metavar="RESULT.json", help=text)
     declare(parser, _OPTIONS)

@@ -108,7 +108,6 @@ def plan_of(options: argparse.Namespace, command: str, **more: Any) -> "Plan":
 
 
 def add_variants(parser: argparse.ArgumentParser) -> None:
-    """Declare BASE and HEAD."""
     kinds = "git:REF, git:DIR@REF, path:DIR, pip:REQUIREMENT, env:NAME=VALUE, or . for the working tree"
     parser.add_argument(
         "base",

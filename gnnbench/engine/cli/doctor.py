@@ -22,7 +22,6 @@ def _note(what: str, detail: str, remedy: str = "") -> Diagnosis:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `gnnbench doctor`."""
     suite = installed()
     declare(parser, (), [suite.options[name] for name in suite.doctor_options])
 

@@ -25,7 +25,6 @@ _MOST_NAMED = 8
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument(
         "paths",
         nargs="*",

@@ -9,7 +9,6 @@ from ..ground.files import save
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument(
         "shards",
         nargs="+",

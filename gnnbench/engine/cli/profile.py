@@ -34,7 +34,6 @@ _OPTIONS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     aliases = "".join(f", or {name} for {test}" for name, test in installed().tests.items())
     parser.add_argument(
         "select",

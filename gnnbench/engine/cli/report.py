@@ -9,7 +9,6 @@ from .common import NOTHING_SLOWER
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument(
         "file", type=Path, metavar="FILE", help="a run file, or a result of gnnbench ab or compare (--json)"
     )

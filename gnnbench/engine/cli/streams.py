@@ -22,7 +22,6 @@ class _PrintableStream:
         """Where rich writes; the name is rich's."""
 
     def write(self, text: str) -> int:
-        """Write a text."""
         return self.rich_proxied_file.write(printable(text))
 
     def __getattr__(self, name: str) -> Any:
@@ -57,14 +56,12 @@ def discard() -> None:
 
 
 def say(line: "Note | str", stream: TextIO | None = None, *, indent: str = "  ") -> None:
-    """Print a line, broken at words."""
     from ..show.lines import wrapped
 
     print(wrapped(line, indent=indent), file=stream)
 
 
 def show(document: "Document") -> None:
-    """Print a document, with the colours that rich has rendered."""
     from ..show.console import Terminal
 
     text = Terminal(colour=sys.stdout.isatty()).write(document)

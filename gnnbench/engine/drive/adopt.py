@@ -50,7 +50,6 @@ class Project:
 
     @cached_property
     def survey(self) -> Survey:
-        """What the sources contain."""
         return Survey(self.folder)
 
     @property
@@ -144,7 +143,6 @@ def _workflow(project: Project, action: str | None) -> str:
 
 
 def _set_up(project: Project) -> list[str]:
-    """Return the commands that install a project and its dependencies."""
     install = "python -m pip install"
     folder = project.folder
     commands: list[str] = []
@@ -163,7 +161,6 @@ def _set_up(project: Project) -> list[str]:
 
 
 def template(name: str) -> str:
-    """Return the text of a file in `templates`."""
     return resources.files(__package__).joinpath("templates", name).read_text("utf-8")
 
 

@@ -45,7 +45,6 @@ class Base:
 
 
 def base_of(source: Record | Variant) -> Base:
-    """Return the base for a record or a variant."""
     if isinstance(source, Variant):
         return Base(source.text, source)
     return Base(f"record {source.id}", None, source.read(), source.environment)
@@ -248,7 +247,6 @@ class Judging:
 
 
 def _timed_again(names: Collection[str], plan: Plan, processes: int, watcher: Listener) -> list[RunFile]:
-    """Time benchmarks again in new processes of pytest, and return their run files."""
     new_runs, count = [], units.count(len(names), "benchmark")
     defaults = {"layouts": "sample", **plan.defaults}
     with signals.as_ctrl_c(), scratch() as files:

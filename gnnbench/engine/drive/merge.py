@@ -65,7 +65,6 @@ def merge(paths: Sequence[Path]) -> dict[str, Any]:
 
 
 def _read(path: Path) -> _Part:
-    """Read and check the file of a shard."""
     content = json_io.read(path, _REMEDY)
     file_kind = kind(content)
     if file_kind == "run":
@@ -108,7 +107,6 @@ def _difference(first: _Part, other: _Part) -> str:
 
 
 def _join_runs(contents: Sequence[dict[str, Any]], compared: dict[str, Any]) -> dict[str, Any]:
-    """Join the contents of run files, in their order. `compared`: their joined verdicts; empty without."""
     first, of_one_shard = contents[0], ("shard", "not_default")
     fields = {name: value for name, value in first["gnnbench"].items() if name not in of_one_shard}
     fields["compared"] = compared or None

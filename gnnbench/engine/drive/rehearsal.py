@@ -75,7 +75,6 @@ def _first_passing(start: str, alternatives: Sequence[Sequence[str]]) -> dict[st
 
 
 def _benchmark(function: Any, *arguments: Any, **keywords: Any) -> None:
-    """Call a function in place of the fixture `benchmark`."""
     result = function(*arguments, **keywords)
     if type(result).__name__ == "ndarray" and "Tensor" in {type(value).__name__ for value in arguments}:
         raise _UnfitError("a call converts tensors to NumPy arrays")

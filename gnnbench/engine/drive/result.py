@@ -45,7 +45,6 @@ class Side:
 
     @classmethod
     def of(cls, variant: Prepared) -> Self:
-        """Return a variant as a side of a comparison."""
         commits = (variant.commit,) if variant.commit else ()
         checkouts, versions = dict(variant.checkouts), dict(variant.versions)
         return cls(variant.text, commits, variant.dirty, checkouts, versions, dict(variant.environment))
@@ -151,7 +150,6 @@ def kind(content: Any) -> Kind | None:
 
 
 def read(path: Path) -> Result:
-    """Return the result saved in a file."""
     return parse(path, json_io.read(path, _REMEDY))
 
 

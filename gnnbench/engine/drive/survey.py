@@ -58,7 +58,6 @@ class Survey:
 
     @cached_property
     def texts(self) -> Mapping[Path, str]:
-        """The text of each Python file."""
         return {path: text_of(path) for path in _sources(self.folder)}
 
     @cached_property
@@ -125,7 +124,6 @@ class Survey:
         return sorted(unique.values(), key=key)
 
     def imports(self, library: str) -> bool:
-        """Return whether the package's code imports a library."""
         return any(library in _IMPORTED.findall(self.texts[path]) for path in self._code())
 
     def has_setting(self, name: str) -> bool:

@@ -56,7 +56,6 @@ def encode(value: Any) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """Return an object as the text of a file."""
     return json.dumps(encode(value), indent=1) + "\n"
 
 

@@ -53,7 +53,6 @@ class CpuUse(NamedTuple):
 
     @classmethod
     def now(cls) -> Self:
-        """Return the current use."""
         waits = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
         return cls(RealTime.process_nanoseconds(), RealTime.thread_nanoseconds(), waits)
 
@@ -65,7 +64,6 @@ class CpuUse(NamedTuple):
 
 
 def cores() -> list[int]:
-    """Return the cores that this process may run on."""
     return sorted(os.sched_getaffinity(0))
 
 
@@ -179,7 +177,6 @@ class ContentionWatch:
         self._samples = [_sample(self._cores)]
 
     def begin(self) -> None:
-        """Start the window of a benchmark."""
         self._samples.append(_sample(self._cores))
 
     def contention_share(self) -> float:

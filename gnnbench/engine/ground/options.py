@@ -78,7 +78,6 @@ class Option:
         add(f"--{prefix}{self.name}", help=self.help.replace("%", "%%"), **words)
 
     def described(self, text: str) -> "Option":
-        """Return a copy of the option with this help text."""
         return replace(self, help=text)
 
     def value(self, typed: Any) -> Any:

@@ -94,7 +94,6 @@ def is_private(place: str) -> bool:
 
 
 def is_tensor(value: Any) -> bool:
-    """Tell whether a value is a tensor of torch."""
     torch = sys.modules.get("torch")
     return bool(torch) and issubclass(type(value), torch.Tensor)  # type: ignore[union-attr]
 
@@ -116,7 +115,6 @@ def strided_parts(value: Any) -> tuple[Any, ...]:
 
 
 def sparse_layouts() -> tuple[Any, ...]:
-    """Return the layouts of sparse tensors."""
     torch = sys.modules["torch"]
     return torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc
 
@@ -230,7 +228,6 @@ def _dgl(graph: Any) -> Parts:
 
 
 def dgl_features(graph: Any) -> list[Any]:
-    """Return the features of all nodes and edges of a DGL graph."""
     frames = (*graph._node_frames, *graph._edge_frames)  # noqa: SLF001 - its features by relation
     return [frame[name] for frame in frames for name in frame]
 

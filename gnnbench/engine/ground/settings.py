@@ -102,7 +102,6 @@ def find(start: Path) -> Settings:
 
 
 def read_toml(file: Path) -> dict[str, Any]:
-    """Return the content of a TOML file."""
     try:
         return tomllib.loads(file.read_text("utf-8"))
     except OSError as error:

@@ -41,7 +41,6 @@ class Entry:
 
     @property
     def slows(self) -> bool:
-        """Whether the entry accepts a slowdown."""
         return self.high > 1
 
     @property

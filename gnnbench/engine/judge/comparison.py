@@ -47,7 +47,6 @@ class Agreement:
 
 
 def not_compared(reason: str) -> Agreement:
-    """Return the agreement of outputs that were not compared, with the reason."""
     return Agreement("not compared", reason)
 
 

@@ -46,7 +46,6 @@ class Evidence:
         with USUAL_PAIR_VARIANCE. It only weights the pairs. Standard errors come from the residuals."""
 
     def add(self, visits: Mapping[str, Visit]) -> None:
-        """Add the visits of one pair."""
         row = np.full((len(Sample._fields), len(self._columns)), np.nan)
         for name, visit in visits.items():
             row[:, self._columns[name]] = sample(visit)

@@ -89,7 +89,6 @@ class Pedantic:
         return Call(self.target, args, kwargs)
 
     def tear_down(self, call: Call) -> None:
-        """Call `teardown` with the arguments of a call."""
         if self.teardown:
             self.teardown(*call.args, **call.kwargs)
 

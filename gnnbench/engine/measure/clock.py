@@ -45,7 +45,6 @@ class Call(NamedTuple):
     kwargs: Mapping[str, Any]
 
     def __call__(self) -> Any:
-        """Call the function and return its result."""
         return self.function(*self.args, **self.kwargs)
 
 

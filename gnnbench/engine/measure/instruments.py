@@ -52,7 +52,6 @@ class SessionState:
         self.watch = cpu.ContentionWatch()
 
     def clock(self, fixture: Any, devices: Sequence[str], *, flush: bool) -> Clock:
-        """Return the clock for inputs on these devices; see `layouts.clock_for`."""
         if self._machine:
             return self._machine.clock(fixture.fullname)
         return clock_for(devices, fixture._timer, flush=flush)  # noqa: SLF001
@@ -108,14 +107,12 @@ class TimeBudget:
     """Time that each finished benchmark took in addition to its timing."""
 
     def next_seconds(self) -> float:
-        """Return the seconds for timing the next benchmark, at least LEAST_SECONDS."""
         other = statistics.median(self._other_seconds) if self._other_seconds else 0.0
         share = self.seconds / max(1, self.benchmarks)
         self.benchmarks -= 1
         return max(LEAST_SECONDS, share - other)
 
     def spend(self, seconds: float, timing_seconds: float) -> None:
-        """Subtract the time of a finished benchmark."""
         self.seconds -= seconds
         self._other_seconds.append(seconds - timing_seconds)
 
@@ -154,7 +151,6 @@ class TimeInstrument(Instrument):
         return self.state.inspect(fixture, layouts)
 
     def measure_pedantic(self, fixture: Any, calls: Pedantic) -> Any:
-        """Time the rounds of `benchmark.pedantic`."""
         call = Call(calls.target, calls.args, calls.kwargs)
         with self._measuring(fixture, call, FIXED) as (_, clock, measurement, add):
             measurement.iterations = calls.iterations

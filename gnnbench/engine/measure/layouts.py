@@ -122,7 +122,6 @@ class Layouts:
 
 
 def clock_for(devices: Sequence[str], timer: Callable[[], float], *, flush: bool) -> Clock:
-    """Return the clock for inputs on these devices."""
     torch = sys.modules.get("torch")
     # CUDA may be initialised without an input on the GPU: a closure may have tensors there.
     if "cuda" in devices or (torch and torch.cuda.is_initialized()):

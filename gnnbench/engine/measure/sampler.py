@@ -218,7 +218,6 @@ class Sampler:
                 return fastest if fastest < math.inf else 0.0
 
     def _iterations(self, call: Call, call_seconds: float) -> int:
-        """Return the number of iterations of a round."""
         clock, effort = self.clock, self.effort
         usual = min(ROUND_SECONDS, effort.max_seconds / _ROUNDS_PER_BUDGET)
         round_seconds = wanted_seconds(clock, effort.min_seconds, usual)

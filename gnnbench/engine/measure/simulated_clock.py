@@ -125,14 +125,12 @@ class FakeMachine:
         return machine
 
     def clock(self, fullname: str) -> "FakeClock":
-        """Return the clock of one benchmark."""
         for name in (fullname, fullname.rpartition("::")[2]):
             if name in self.truths:
                 return FakeClock(self, fullname, self.truths[name])
         raise UsageError(f"{VARIABLE} has no true time for {fullname}")
 
     def drift(self, at_seconds: float) -> float:
-        """Return the factor on all times at a given time."""
         angle = 2 * math.pi * at_seconds / self.noise.drift_period_seconds
         return 1 + self.noise.drift * math.sin(angle + self._phase)
 
@@ -158,7 +156,6 @@ class FakeClock(Clock):
         self._draw_layout()
 
     def now(self) -> float:
-        """Return the machine's time."""
         return self._machine.now_seconds
 
     def block(self, call: Call, rounds: int, iterations: int) -> Block:
@@ -184,7 +181,6 @@ class FakeClock(Clock):
         return Block(seconds, gpu_seconds / speed, _HERTZ * speed)
 
     def launches(self, call: Call) -> tuple[str, ...]:  # noqa: ARG002 - Truth has the launches
-        """Return the launches of the call on the simulated GPU."""
         return self._launches
 
     def inputs_moved(self) -> None:

@@ -147,7 +147,6 @@ class Gate:
                 self._note_unjudged(session, missing, {*names} - ignored)
 
     def _prepare(self, base: Base, session: pytest.Session) -> Judging:
-        """Return a `Judging` of this session's benchmarks against the base."""
         config, options, benchmarks = self._config, options_of(self._config), records.timed(self._config)
         level, shard = Thresholds(options.effect).family_level, options.shard
         thresholds = Thresholds(

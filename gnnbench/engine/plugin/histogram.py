@@ -39,7 +39,6 @@ class _Histogram:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_benchmark_group_stats(self, group_by: str) -> Generator[None, Any, Any]:
-        """Remember pytest-benchmark's groups for the summary."""
         self._groups = yield
         self._by_operation = group_by == "group"
         return self._groups

@@ -39,7 +39,6 @@ def begin(config: pytest.Config) -> None:
 
 
 def _uses_gnnbench(config: pytest.Config) -> bool:
-    """Return whether the project has settings or records of gnnbench."""
     try:
         has_file = settings.find(config.rootpath).file is not None
     except UsageError:

@@ -35,7 +35,6 @@ def find(config: pytest.Config) -> tuple[Record | None, Note | None]:
 
 
 def how_to_record(config: pytest.Config) -> str:
-    """Return the command that records the benchmarks of this session."""
     words = arguments_without(config)
     if config.args_source != config.ArgsSource.ARGS:  # without paths, the command would choose another folder
         words += [os.path.relpath(path, config.invocation_params.dir) for path in config.args]
@@ -52,7 +51,6 @@ def timed(config: pytest.Config) -> dict[str, dict[str, Any]]:
 
 
 def as_run_file(config: pytest.Config, benchmarks: Mapping[str, Mapping[str, Any]]) -> RunFile:
-    """Return this session as a run file, from the `extra_info` of each benchmark."""
     machine = config._benchmarksession.get_machine_info()  # type: ignore[attr-defined]  # noqa: SLF001
     entries = [
         {"fullname": name, "extra_info": extra_info, "stats": {}} for name, extra_info in benchmarks.items()

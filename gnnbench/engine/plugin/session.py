@@ -80,7 +80,6 @@ def untimed_options(config: pytest.Config) -> list[Option]:
 
 
 def session_environment(config: pytest.Config) -> environment.Environment:
-    """Return the environment of this session."""
     return environment.collect(config.rootpath, device=options_of(config).device)
 
 

@@ -43,13 +43,11 @@ class FailureText(str):
     reasons: Sequence[Note]
 
     def __new__(cls, reasons: Sequence[Note]) -> Self:
-        """Join the reasons."""
         text = super().__new__(cls, "\n".join(map(str, reasons)))
         text.reasons = reasons
         return text
 
     def toterminal(self, writer: Any) -> None:
-        """Write the lines."""
         for reason in self.reasons:
             writer.line(wrapped(reason))
 

@@ -222,7 +222,6 @@ class Timing:
 
 
 def timing_of(config: pytest.Config) -> Timing:
-    """Return the session's timing."""
     plugin = config.pluginmanager.get_plugin(PLUGIN)
     assert isinstance(plugin, Timing)
     return plugin

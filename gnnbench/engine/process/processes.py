@@ -99,7 +99,6 @@ class Shared:
         return self.parents
 
     def end_parents(self) -> None:
-        """End the processes from which pairs are forked, if there are any."""
         parents, self.parents = self.parents, None
         with ExitStack() as stack:
             for child in parents.children.values() if parents else ():
@@ -132,7 +131,6 @@ class Processes:
         """The top-level packages and modules that each side has imported from its trees."""
 
     def order(self) -> list[str]:
-        """Return the sides in a random order."""
         return self.shared.rng.sample(SIDES, len(SIDES))
 
     def launch(self, sides: Collection[str] = SIDES) -> None:
@@ -250,7 +248,6 @@ class Processes:
         return Trees(list(map(str, variant.trees)), used, top)
 
     def send(self, side: str, **command: Any) -> None:
-        """Send a command."""
         session = {"session": self.sessions[side]} if side in self.sessions else {}
         self.children[side].send({**command, **session, "now": self.shared.fake_seconds})
 

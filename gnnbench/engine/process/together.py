@@ -199,5 +199,4 @@ class Sessions:
 
 
 def main(settings: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
-    """Run pytest for each session."""
     run(trees, Sessions(settings, link, trees).current)

@@ -117,7 +117,6 @@ class Worker(Overrides, Instrument):
             self._uncollected[report.nodeid] = outcome.line(report)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note how a phase of the test ended."""
         self._reports[report.when or ""] = report
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -342,7 +341,6 @@ class Worker(Overrides, Instrument):
 
 
 def main(settings: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
-    """Run pytest with the plugin."""
     run(trees, Worker(settings, link, trees))
 
 

@@ -66,7 +66,6 @@ class _Counter(TorchFunctionMode):
         self._by_key[key]["count"] += count
 
     def library_call(self, name: str, _args: tuple[Any, ...]) -> None:
-        """Count a call into a library."""
         self.add("library_calls", name=name)
 
     def operator(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:

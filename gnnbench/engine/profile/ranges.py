@@ -73,7 +73,6 @@ class Ranges:
                     setattr(owner, name, self._originals[id(value)])
 
     def _wrap(self, value: Any, name: str, inline: bool) -> Any:
-        """Return a function or method whose calls are ranges of this name."""
         if isinstance(value, staticmethod | classmethod):
             return type(value)(self._wrap(value.__func__, name, inline))
 

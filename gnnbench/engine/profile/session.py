@@ -90,7 +90,6 @@ class Profiler(Overrides, Instrument):
             self._link.send({"answer": "ended", "folder": self._folder, "how": ending})
 
     def measure(self, fixture: Any, call: Call) -> Any:
-        """Profile `benchmark(function, ...)`."""
         return self.measure_pedantic(fixture, Pedantic.of(call))
 
     def measure_pedantic(self, fixture: Any, asked: Pedantic) -> Any:

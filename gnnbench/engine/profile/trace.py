@@ -84,7 +84,6 @@ def record(subject: Subject, file: Path) -> list[Event]:
 
 
 def span_ns(event: Event) -> tuple[int, int]:
-    """Return the start and end of an event in nanoseconds."""
     start = round(event["ts"] * 1000)
     return start, start + round(event["dur"] * 1000)
 

@@ -77,7 +77,6 @@ class Style:
 
     @property
     def line_height(self) -> float:
-        """Height of a line of text."""
         return 1.2 * self.font_size
 
 
@@ -163,7 +162,6 @@ def config(style: Style) -> Spec:
 
 
 def rows_of(rows: Iterable[Row]) -> alt.Chart:
-    """Return a chart with these rows as its data, and without marks."""
     return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
 
 
@@ -186,7 +184,6 @@ def verdict_fields(judgement: Judgement) -> dict[str, Any]:
 
 
 def verdict_marks(rows: alt.Chart, x: alt.X, style: Style) -> alt.Chart:
-    """Return a chart with a mark for each row, in the shape and colour of the row's verdict."""
     domain = [*VERDICT_SHAPES]
     shapes = alt.Scale(domain=domain, range=[*VERDICT_SHAPES.values()])
     colours = alt.Scale(domain=domain, range=[*style.verdicts])

@@ -58,7 +58,6 @@ class FoldedName:
         self._name = clean(name)
 
     def __rich_console__(self, console: rich.console.Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the lines of the name."""
         for line in fold(self._name, options.max_width):
             yield Text(line, overflow="fold")
 
@@ -77,7 +76,6 @@ class Terminal(Writer):
     colour: bool = False
 
     def write(self, document: Document) -> str:
-        """Return the document as text."""
         out = io.StringIO()
         console = Console(file=out, width=self.width or line_width(), force_terminal=self.colour)
         for block in document:
@@ -95,7 +93,6 @@ class Terminal(Writer):
 
 
 def _grid(table: Table) -> RichTable:
-    """Return the table as a table of rich, which chooses the widths of the columns."""
     has_titles = any(column.title for column in table.columns)
     grid = RichTable(box=None, pad_edge=False, padding=(0, 1, 0, 0), show_header=has_titles)
     for column in table.columns:

@@ -27,7 +27,6 @@ class Note:
 
 
 def line_width() -> int:
-    """Return the number of characters in a printed line."""
     return shutil.get_terminal_size((IN_A_PIPE, 24)).columns
 
 
@@ -50,7 +49,6 @@ def wrapped(line: Note | str, width: int | None = None, indent: str = "  ") -> s
 
 
 def _break_line(line: str, width: int, indent: str) -> str:
-    """Break a line at words; all lines but the first are indented."""
     lines: list[str] = []
     for word in _BETWEEN_WORDS.split(line):
         if lines and len(lines[-1]) + 1 + len(word) <= width:

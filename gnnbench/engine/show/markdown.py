@@ -126,11 +126,9 @@ def _cause(explained: Explained, names: Names) -> list[str]:
 
 
 def _table(rows: Sequence[Compared], names: Names) -> list[str]:
-    """Return the lines of a table. Empty if there are no rows."""
     by_name = {row.fullname: row for row in rows}
     return table(document.table(names, _COLUMNS, by_name)) if by_name else []
 
 
 def _name(names: Names, row: Compared) -> str:
-    """Return the name of a benchmark as code, for a sentence."""
     return code(" ".join(names.cells[row.fullname]))

@@ -57,7 +57,6 @@ def _item(note: Note) -> str:
 
 
 def table(content: Table) -> list[str]:
-    """Return a table as lines of Markdown."""
     return [
         _row(prose(column.title) for column in content.columns),
         f"|{'|'.join('---:' if column.is_number else '---' for column in content.columns)}|",
@@ -81,7 +80,6 @@ def _cell(column: Column, value: Any) -> str:
 
 
 def code(text: str, *, in_table: bool = False, most: int = NAME_CHARACTERS) -> str:
-    """Return a name as inline code, on one line."""
     visible = _shortened(_visible(text), most)
     if in_table:
         # In a table, a backslash before a bar escapes the bar even within code.
@@ -120,7 +118,6 @@ def _quoted(text: str, punctuation: str) -> str:
 
 
 def _is_plain(word: str) -> bool:
-    """Return whether GitHub shows a word unchanged."""
     return bool(_WORD.fullmatch(word) or _NUMBER.fullmatch(word)) and not _HASH.fullmatch(word)
 
 

@@ -107,7 +107,6 @@ def notes(by_benchmark: Iterable[tuple[str, Sequence[str]]], benchmarks: int, ve
 
 
 def remarks(measured: Measurement) -> list[str]:
-    """Return the notes on a measurement."""
     only_timed = measured.whole_call
     conditions = {
         _DISTURBED: (measured.contention_share or 0) > CONTENDED,

@@ -87,7 +87,6 @@ class Names:
 
 
 def names_by_table(labels: Mapping[str, Labels | None]) -> list[Names]:
-    """Return the names in each table: a table for each heading, and one for benchmarks without labels."""
     tables: dict[str, dict[str, Labels | None]] = {}
     for name, label in labels.items():
         tables.setdefault(label.heading if label else "", {})[name] = label
@@ -104,7 +103,6 @@ def short_and_shared(labels: Mapping[str, Labels | None]) -> tuple[dict[str, str
 
 
 def short(labels: Mapping[str, Labels | None]) -> dict[str, str]:
-    """Return short names for sentences, by fullname."""
     return short_and_shared(labels)[0]
 
 

@@ -70,7 +70,6 @@ def _operators(counters: Counters | None) -> list[tuple[str, int]]:
 
 
 def notes(view: BenchmarkView) -> list[str]:
-    """Return all notes on a benchmark."""
     error = [f"interrupted: {view.error}"] if view.error else []
     return [*error, *(view.row.notes if view.row else ()), *_time_notes(view)]
 

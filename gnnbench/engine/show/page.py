@@ -84,7 +84,6 @@ def _digest(text: str) -> str:
 
 
 def html(view: View, picture: Picture | None) -> str:
-    """Return the page of a view, with its chart."""
     visible = filled(_COLUMNS, view.rows)
     return render(
         "report.html",
@@ -147,7 +146,6 @@ def _what_else(view: BenchmarkView) -> str:
 
 
 def _changed_columns(view: View) -> list[Column]:
-    """Return the columns of the table of changed benchmarks."""
     level = units.level(view.result.thresholds.family_level) if view.result else ""
     interval, memory = map(_of_row, columns_named("interval", "memory"))
     return [
@@ -160,7 +158,6 @@ def _changed_columns(view: View) -> list[Column]:
 
 
 def _causes(view: View) -> list[tuple[Explained, list[BenchmarkView], list[Note]]]:
-    """Return each cause with the benchmarks to name, and the commands to show."""
     by_name = {benchmark.fullname: benchmark for benchmark in view.benchmarks}
     causes = []
     for explained in view.causes:

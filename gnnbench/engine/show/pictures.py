@@ -54,7 +54,6 @@ def picture(view: View) -> Picture | None:
 
 
 def _ratios(view: View, thresholds: Thresholds, rows: Sequence[Compared]) -> Picture:
-    """Return the chart of ratios with its texts."""
     labels = {benchmark.fullname: benchmark.label for benchmark in view.benchmarks}
     labelled_rows = [(labels[row.fullname], row) for row in ranked(rows, view.causes)]
     level, effect = units.level(thresholds.family_level), thresholds.effect

@@ -79,7 +79,6 @@ def _functions(heading: str, section: Section) -> Iterator[Table | Note]:
 
 
 def _kernels(heading: str, section: Section) -> Iterator[Table | Note]:
-    """Yield tables of kernels, of copies and of synchronisations."""
     titles = {"rows": heading, "copies": "copies and fills", "synchronizations": "waits for the GPU"}
     for kind, title in titles.items():
         sum_ns, rows = sum(row["total_ns"] for row in section[kind]), []
@@ -115,5 +114,4 @@ def _spread(values: Sequence[int]) -> float:
 
 
 def _time(value_ns: float | None) -> str:
-    """Return a time as text. Empty for None."""
     return "" if value_ns is None else units.seconds(value_ns / 1e9)

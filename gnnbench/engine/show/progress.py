@@ -70,7 +70,6 @@ class Progress(Listener):
             self._live.stop()
 
     def print(self, line: str) -> None:
-        """Print a line."""
         self._line_seconds = self._clock()
         text = wrapped(line, self._console.width if self._live else None)
         if self._write:
@@ -79,7 +78,6 @@ class Progress(Listener):
             self._console.print(text, markup=False, soft_wrap=True)
 
     def say(self, text: str) -> None:
-        """Print a note."""
         self.print(f"gnnbench: {text}")
 
     def step(self, text: str, at_most_seconds: float | None = None) -> None:
@@ -94,7 +92,6 @@ class Progress(Listener):
             self.say(self._line())
 
     def detail(self, text: str) -> None:
-        """Show a detail of the step, in a terminal only."""
         self._detail = text
 
     def update(self, decisions: "Mapping[str, Decision]", spent_seconds: float, left_seconds: float) -> None:

@@ -102,6 +102,5 @@ def _write(root: ET.Element, lines: Sequence[_Line], top: float) -> None:
 
 
 def _lines(text: str, colour: str, size: int, weight: str = "normal") -> list[_Line]:
-    """Break a text into lines as wide as a slide."""
     letters = int((_WIDTH - 2 * _MARGIN) / (_WIDTH_OF_LETTER * size))
     return [_Line(line, colour, size, weight) for line in break_name(text, letters)] if text else []

@@ -99,7 +99,6 @@ COLUMNS = (
 
 
 def columns_named(*titles: str) -> list[Column]:
-    """Return the columns with these titles."""
     return [column for column in COLUMNS if column.title in titles]
 
 

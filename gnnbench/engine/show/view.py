@@ -121,7 +121,6 @@ class View:
 
     @property
     def headline(self) -> str:
-        """The main result, on one line."""
         if not self.benchmarks:
             return "This file has no benchmarks"
         complete = [benchmark for benchmark in self.benchmarks if benchmark.row or not benchmark.error]
@@ -156,7 +155,6 @@ def read(path: Path) -> View:
 
 
 def _of_result(result: Result) -> View:
-    """Return the view of a result of `ab` or `compare`."""
     benchmarks, shared = _benchmarks(result.rows)
     timing = [] if result.seconds is None else [("took", f"{result.seconds:,.0f} s")]
     if (share := result.contention_share) is not None:
@@ -166,7 +164,6 @@ def _of_result(result: Result) -> View:
 
 
 def _of_run(run: RunFile) -> View:
-    """Return the view of a run file, with verdicts if the file has them."""
     compared = run.part.compared
     verdicts = replace(result.parse(run.path, compared), head=Side("")) if compared else None
     benchmarks, shared = _benchmarks(verdicts.rows if verdicts else (), run)

@@ -69,7 +69,6 @@ class Headline:
 
     @property
     def text(self) -> str:
-        """Both parts on one line."""
         return f"{self.main}; {self.others}" if self.others else self.main
 
 
@@ -154,7 +153,6 @@ def same_code(count: int) -> str:
 
 
 def all_benchmarks(count: int, verb: str, verbs: str) -> str:
-    """Return the number of all benchmarks with the verb for one or for several: `All 3 benchmarks are`."""
     return f"The one benchmark {verb}" if count == 1 else f"All {count:,} benchmarks {verbs}"
 
 

@@ -32,7 +32,6 @@ def find(start: Path) -> Accepted:
 
 
 def read(file: Path) -> Accepted:
-    """Read a file of accepted changes."""
     content = read_toml(file)
     check_keys(f"{file}", content, [_LIST])
     try:

@@ -117,7 +117,6 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Register the progress lines."""
     config = session.config
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     benchmarks = [item for item in session.items if owns(item)]

@@ -30,7 +30,6 @@ class Choice:
         self._narrowed = bool(has_file or config.option.keyword)
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
-        """Mark a default benchmark."""
         if owns(item):
             spec, run = spec_of(item), run_of(self._config)
             graphs = [name.id for name in run.graphs_of(spec.operation)]
@@ -74,7 +73,6 @@ class Choice:
 
 
 def choice_of(config: pytest.Config) -> Choice:
-    """Return the session's choice."""
     choice = config.pluginmanager.get_plugin(CHOICE)
     assert isinstance(choice, Choice)
     return choice

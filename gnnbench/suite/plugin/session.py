@@ -50,7 +50,6 @@ _RUN = pytest.StashKey[Run]()
 
 
 def run_of(config: pytest.Config) -> Run:
-    """Return the session's `Run`, which the first call makes."""
     if cached := config.stash.get(_RUN, None):
         return cached
     options = SuiteOptions.parse(**typed_values(config))
@@ -66,7 +65,6 @@ def owns(item: pytest.Item) -> bool:
 
 
 def spec_of(item: pytest.Item) -> Spec:
-    """Return the spec of a benchmark of the suite, from its parameters."""
     assert isinstance(item, pytest.Function)
     params: dict[str, Any] = {**item.callspec.params, "dataset": item.callspec.params["graph"]}
     return Spec(**{part.name: params[part.name] for part in fields(Spec)})

@@ -270,7 +270,6 @@ class _Bisection:
         return affected.run(self._ready(low), self._ready(high), plan, self._watcher).benchmarks
 
     def _observe(self, measurement: Measured) -> None:
-        """Add a measurement to the searches of its benchmarks."""
         for name, search in self._searches.items():
             if measurement.broken or name in measurement.failures:
                 search.broken.add(measurement.position)

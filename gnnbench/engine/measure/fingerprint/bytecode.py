@@ -74,7 +74,6 @@ def _signature(code: CodeType) -> tuple[str, str]:
 
 
 def _constant(value: object, of_import: bool) -> str:
-    """Describe a constant of a code object."""
     if isinstance(value, CodeType):
         is_function = value.co_flags & inspect.CO_OPTIMIZED  # not the body of a class
         if of_import and is_function:

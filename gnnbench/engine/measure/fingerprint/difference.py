@@ -42,7 +42,6 @@ class Difference:
 
     @classmethod
     def between(cls, base: Fingerprint, head: Fingerprint) -> Self:
-        """Compare two fingerprints."""
         before, after = _parts(base), _parts(head)
         names = {kind: _differing(before[kind], after[kind]) for kind in FRAMES}
         base_only = tuple(name for kind in FRAMES for name in before[kind] if name not in after[kind])

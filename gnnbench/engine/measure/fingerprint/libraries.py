@@ -78,7 +78,6 @@ def loaded(_modules: int) -> tuple[Path, ...]:
 
 @cache
 def _files(package: str) -> tuple[Path, ...]:
-    """Return the native files in the folders of an imported package."""
     module = None if package in sys.stdlib_module_names else sys.modules.get(package)
     return tuple(
         Path(parent, name)
@@ -90,7 +89,6 @@ def _files(package: str) -> tuple[Path, ...]:
 
 
 def _hash_and_links(file: Path) -> tuple[str, list[str]]:
-    """Return a hash of a file's content, and the names of the libraries that it links to."""
     try:
         state = file.stat()
     except OSError:
@@ -100,7 +98,6 @@ def _hash_and_links(file: Path) -> tuple[str, list[str]]:
 
 
 def hashes_folder() -> Path:
-    """Return the folder that caches the hashes of libraries."""
     return cache_folder() / "libraries"
 
 

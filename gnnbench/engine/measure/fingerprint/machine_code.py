@@ -244,7 +244,6 @@ class _Library:
         return f"{section.name} {plain(name)}+{address - start} {self._content(start, end, deep)}"
 
     def _pointer(self, address: int, *, deep: bool) -> str:
-        """Describe the pointer that the loader writes at an address."""
         name, kind, addend = self._pointers.get(address, ("", 0, 0))
         if name:
             return f"{kind} {plain(name)}+{addend} {self._kernel(name)}"

@@ -139,7 +139,6 @@ class Recording:
             self.objects[identity(value)] = value
 
     def operator(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
-        """Record an operator that was dispatched."""
         if self.timed_out or self._expired():
             self.timed_out = True
             return

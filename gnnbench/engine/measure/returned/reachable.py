@@ -128,7 +128,6 @@ class Reachable:
 
 
 def is_array(value: Any) -> bool:
-    """Return whether a value is an array of numbers, or a strided tensor."""
     if is_tensor(value):
         is_strided = value.layout == sys.modules["torch"].strided
         return bool(is_strided and not value.is_nested and not value.is_quantized)

@@ -37,7 +37,6 @@ class CallersFiles:
         """The command by which a Python was started that does not import the side's modules."""
 
     def note(self, path: str) -> None:
-        """Note a file that is opened or imported."""
         if path.startswith(self._package):
             return
         if path.endswith(".pyc"):

@@ -229,7 +229,6 @@ def _digest(file: Path) -> str:
 
 @cache
 def _compilers() -> tuple[str, ...]:
-    """Return what the installed compilers print as their versions."""
     names = [shlex.split(os.environ.get(variable, default)) for variable, default in _COMPILERS.items()]
     commands = [words for words in names if words and shutil.which(words[0])]
     return tuple(call([*words, "--version"], Path.cwd(), os.environ).stdout for words in commands)

@@ -238,7 +238,6 @@ class Child(Process):
         self.pid = self._process.pid
 
     def status(self, wait_seconds: float = END_SECONDS) -> int | None:
-        """Return the exit status of the process."""
         wait(self._process, wait_seconds)
         return self._process.poll()
 

@@ -69,7 +69,6 @@ class Overrides:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, object, object]:
-        """Override options for all other plugins."""
         self._overridden = _replace(config.option, _ALONE)
         _replace(config.option, {**_SILENT, **self._further})
         config.option.gnn_defaults = self._defaults
@@ -171,7 +170,6 @@ class _Writing(Overrides):
         self._reports.setdefault(report.nodeid, {})[report.when or ""] = report
 
     def _ending(self) -> outcome.Ending:
-        """Return how the session ended."""
         session = getattr(self._config, "_benchmarksession", None)
         timed = {benchmark.fullname for benchmark in getattr(session, "benchmarks", ())}
         return outcome.Ending(

@@ -63,7 +63,6 @@ def last_line(errors: str) -> str:
 
 
 def end(process: subprocess.Popen[Any]) -> None:
-    """End a process group and its leader."""
     try:
         if process.poll() is None:
             kill_group(process.pid, signal.SIGTERM)
@@ -74,7 +73,6 @@ def end(process: subprocess.Popen[Any]) -> None:
 
 
 def wait(process: subprocess.Popen[Any], seconds: float) -> None:
-    """Wait up to `seconds` for a process to end by itself."""
     with suppress(subprocess.TimeoutExpired):
         process.wait(seconds)
 

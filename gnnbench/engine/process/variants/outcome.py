@@ -65,7 +65,6 @@ def several_calls(names: Iterable[str]) -> list[str]:
 
 
 def line(report: "pytest.TestReport | pytest.CollectReport") -> str:
-    """Return the reason of a failure or skip, in one line."""
     reason = report.longrepr
     if isinstance(reason, tuple):
         text = reason[2].replace("Skipped: ", "skipped: ", 1)

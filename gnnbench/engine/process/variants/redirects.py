@@ -52,7 +52,6 @@ def of_commit(home: Path, commit: str, tree: Path, *, is_built: bool) -> Redirec
 
 
 def import_roots(folder: Path) -> tuple[Path, ...]:
-    """Return the folders of a project from which packages are imported."""
     source = folder / "src"
     return (source, folder) if source.is_dir() else (folder,) if folder.is_dir() else ()
 

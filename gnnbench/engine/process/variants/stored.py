@@ -52,7 +52,6 @@ def stored(
 
 
 def _empty(folder: Path) -> None:
-    """Remove the folders in a folder."""
     for inner in folder.iterdir():
         shutil.rmtree(inner, ignore_errors=True)
 

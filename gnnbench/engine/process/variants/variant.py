@@ -48,7 +48,6 @@ class Commit:
     """DIR, absolute or relative to the working directory. None for this project's repository."""
 
     def __str__(self) -> str:
-        """Return the commit as the user typed it."""
         return f"git:{self.ref}" if self.folder is None else f"git:{self.folder}@{self.ref}"
 
     def repository(self, root: Path) -> Repository:
@@ -93,7 +92,6 @@ class Variant:
 
     @property
     def requirements(self) -> list[str]:
-        """The requirements that pip installs."""
         return [part.text for part in self.of(Requirement)]
 
     def check(self, root: Path) -> None:

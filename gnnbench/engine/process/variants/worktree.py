@@ -47,7 +47,6 @@ class Repository:
 
     @property
     def top(self) -> Path:
-        """The top folder of the repository."""
         return self.root.joinpath(*([".."] * len(self.prefix.parts)))
 
     @classmethod

@@ -91,11 +91,11 @@ PAIRS = {
     "what is behind a weak reference": "import weakref\nclass A:\n    n = {}\na = A()\na.n = A.n\nr = weakref.ref(a)\ndel A.n\ndef run():\n    return r().n\n",
     "a format": "import struct\nS = struct.Struct(str(10 + {}) + 'i')\ndef run():\n    return S.size\n",
     "an array of objects": "import numpy as np\nclass A:\n    pass\na = A()\na.n = {}\nO = np.array([a, a], dtype=object)\ndef run():\n    return O[1].n\n",
-    "a record array": "import numpy as np\nR = np.rec.array([(1, None)] * abs({}))\ndef run():\n    return len(R)\n",
+    "a record array": "import numpy as np\nR = np.rec.array([(1, None)] * (9 + {}))\ndef run():\n    return len(R)\n",
     "a name in a tuple of tuples": "class A:\n    n = {}\na = A()\ndef run():\n    return [getattr(a, *pair) for pair in (('n', 1), ('m', 2))]\n",
     "a name with a dot": "import operator\nclass A:\n    n = {}\nclass B:\n    a = A()\nb = B()\ndef run():\n    return operator.attrgetter('a.n')(b)\n",
     "what torch.jit.script compiled": "import torch\n@torch.jit.script\ndef f(x):\n    return x + ({})\nrun = lambda: f(torch.ones(1))\n",
-    "a scripted module without forward": "import torch\nL = torch.nn.ModuleList([torch.nn.ReLU()] * abs({}))\nS = torch.jit.script(torch.nn.Sequential(*L))\nL = torch.jit.script(L)\nrun = lambda: [S(torch.ones(1)), len(L)]\n",
+    "a scripted module without forward": "import torch\nL = torch.nn.ModuleList([torch.nn.ReLU()] * (9 + {}))\nS = torch.jit.script(torch.nn.Sequential(*L))\nL = torch.jit.script(L)\nrun = lambda: [S(torch.ones(1)), len(L)]\n",
     "generated code whose file is gone": (
         "import importlib.util, pathlib, tempfile\ndef render():\n    path = pathlib.Path(tempfile.mkstemp(suffix='.py')[1])\n"
         "    path.write_text('def made():\\n    return {}\\n')\n    spec = importlib.util.spec_from_file_location('of_' + path.stem, path)\n"
