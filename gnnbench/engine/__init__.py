@@ -13,7 +13,7 @@ PUBLIC = {
     "ground.cpu": "RealTime",
     "ground.environment": "Environment",
     "ground.errors": "one_line unknown_name UsageError",
-    "ground.files": "cache_folder check_folder check_writable locked save write_whole",
+    "ground.files": "cache_folder check_folder check_writable locked save",
     "ground.options": "Option positive seconds",
     "ground.packages": "is_installed",
     "interfaces": "Listener",
