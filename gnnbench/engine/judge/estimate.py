@@ -203,7 +203,7 @@ def judge_estimate(
         verdict, reason = "undecided", estimate.doubt
     judgement = replace(judgement, verdict=verdict, reason=reason + suffix)
     return _with_counts(
-        check_mean(judgement, judge_ratio(*estimate.mean, thresholds, 1), thresholds), estimate
+        check_mean(judgement, judge_ratio(*estimate.mean, thresholds, family), thresholds), estimate
     )
 
 
