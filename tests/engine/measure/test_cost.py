@@ -126,7 +126,23 @@ def test_what_other_processes_or_a_timer_make_a_call_wait_for_is_part_of_its_cos
     short, long = (of(time.sleep, seconds)[0] for seconds in (1e-4, 5e-3))
     assert short.change(long) > 2
     assert long.change(short) < 0.5
-    assert of(loop, 1000)[0].waiting < 1e-5
+
+
+@pytest.mark.parametrize(("for_cores_ms", "waiting"), [(0, 2e-3), (2, 0.0)])
+def test_a_call_waits_while_its_threads_sleep_but_not_for_a_core(monkeypatch, for_cores_ms, waiting):
+    calls = []
+
+    def cpu_ns():
+        return 1_000_000 * len(calls)
+
+    clock = SimpleNamespace(
+        seconds=lambda: 3e-3 * len(calls), thread_nanoseconds=cpu_ns, process_nanoseconds=cpu_ns
+    )
+    monkeypatch.setattr(cost, "RealTime", clock)
+    monkeypatch.setattr(cpu, "RealTime", clock)
+    monkeypatch.setattr(cost, "_running_ns", lambda: cpu_ns() * (1 + for_cores_ms))
+    found, _ = of(calls.append, 0)
+    assert found.waiting == pytest.approx(waiting)
 
 
 def test_calls_on_a_gpu_are_timed_by_its_clock():
