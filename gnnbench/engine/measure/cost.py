@@ -99,11 +99,10 @@ def _ratio(base: float | None, head: float | None, limit: float, slack: float) -
 
 
 class Tracer:
-    """A context that counts steps (lines or opcodes, and calls of C functions), up to `most_steps`."""
+    """A context that counts steps (lines, and calls of C functions), up to `most_steps`."""
 
-    def __init__(self, most_steps: int, step: str = "line") -> None:
-        """`step`: the event that is counted besides calls of C functions: `line` or `opcode`."""
-        self._most_steps, self._step = most_steps, step
+    def __init__(self, most_steps: int) -> None:
+        self._most_steps = most_steps
         self.steps = 0
         self.codes: dict[int, CodeType] = {}
         """Code of the functions that ran, by identity."""
@@ -129,8 +128,8 @@ class Tracer:
         sys.setprofile(self._before[1])
 
     def _trace(self, frame: FrameType, event: str, _argument: Any) -> Any:
-        """Count a line or an opcode; `sys.settrace` takes this method."""
-        if event == self._step:
+        """Count a line; `sys.settrace` takes this method."""
+        if event == "line":
             self._add_step()
         elif event == "call":
             code = frame.f_code
@@ -139,8 +138,6 @@ class Tracer:
             self.codes[identity(code)] = code
             if not self._is_counted(frame):
                 return None
-            frame.f_trace_opcodes = self._step == "opcode"
-            frame.f_trace_lines = not frame.f_trace_opcodes
         return self._trace
 
     def _profile(self, frame: FrameType, event: str, argument: Any) -> None:

@@ -64,7 +64,7 @@ _SEQUENCES = (list, tuple, set, frozenset, deque)
 _STORED: Mapping[type, Callable[[Any], object]] = {
     functools.partial: lambda value: [value.func, value.args, value.keywords],
     MethodType: lambda value: [value.__self__, value.__func__],
-    GeneratorType: lambda value: value.gi_frame and value.gi_frame.f_locals,
+    GeneratorType: lambda value: value.gi_frame and {**value.gi_frame.f_locals},
     ContextVar: lambda value: [value.get()],
     Enum: lambda value: [vars(value)["_value_"]],
     weakref.ref: lambda value: [value()],

@@ -149,7 +149,7 @@ class ComparedCalls:
         counting: AbstractContextManager[Tracer | None] = nullcontext()
         moving: AbstractContextManager[object] = nullcontext()
         if number <= NEW_MOVED and number != GIVEN_MOVED and not compilations():
-            counting = Tracer(_MOST_STEPS, "opcode")
+            counting = Tracer(_MOST_STEPS)
         elif number in _UNITS:  # moving adds steps, which must not be counted
             moving = rounding(_UNITS[number])
         if number == AGAIN:

@@ -83,7 +83,7 @@ PAIRS = {
     "an attribute with underscores": "class A:\n    __n__ = {}\na = A()\ndef run():\n    return a.__n__\n",
     "what is deep inside": "class A:\n    n = {}\nL = [[[[[[[[[[A()]]]]]]]]]]\ndef run():\n    one = L\n    while isinstance(one, list):\n        one = one[0]\n    return one.n\n",
     "what a generator holds": "def make(n):\n    while True:\n        yield n\ng = make({})\ndef run():\n    return next(g)\n",
-    "an enum's partial": "import enum\nfrom functools import partial\nclass E(enum.Enum):\n    A = partial(max, {})\ndef run():\n    return E.A.value(1)\n",
+    "an enum's partial": "import enum\nfrom functools import partial\nclass E(enum.Enum):\n    A = enum.member(partial(max, {}))\ndef run():\n    return E.A.value(1)\n",
     "an attribute of an enum's member": "import enum\nclass E(enum.Enum):\n    A = 1\n    def __init__(self, _):\n        self.n = {}\ndef run():\n    return E.A.n\n",
     "an attribute of a string": "class S(str):\n    pass\ns = S('a')\ns.n = {}\ndef run():\n    return s.n\n",
     "a default of a property": "class A:\n    n = property(lambda self, n={}: n)\na = A()\ndef run():\n    return a.n\n",
