@@ -18,6 +18,8 @@ from gnnbench.suite.operations import OPERATIONS
 from gnnbench.suite.platforms import PLATFORMS
 from gnnbench.suite.spec import Spec
 
+needs_dgl = pytest.mark.skipif(bool(missing(["dgl"])), reason=str(missing(["dgl"])))
+
 
 @pytest.fixture(autouse=True)
 def _platform_is_installed(request: pytest.FixtureRequest) -> None:

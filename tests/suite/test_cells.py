@@ -4,6 +4,7 @@ from dataclasses import replace
 import pytest
 
 from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.ground.packages import INSTALL
 from gnnbench.suite import cells as selection
 from gnnbench.suite.operations import OPERATIONS
 from gnnbench.suite.platforms import PLATFORMS
@@ -26,7 +27,7 @@ def test_cells_run_or_say_why_not(monkeypatch):
     by_platform = {cell.platform: cell.skip for cell in cells("conv") if cell.direction == FORWARD}
     assert by_platform["pyg"] is None
     assert by_platform["torch"] == OPERATIONS["conv"].absent["torch"]
-    assert by_platform["dgl"] == "dgl is not installed: pip install 'gnnbench[dgl]'"
+    assert by_platform["dgl"] == f"dgl is not installed: {INSTALL['dgl']}"
     found = cells("spmm_sum", platforms=("pyg",), dtypes=("float32", "bfloat16"))
     assert {(cell.dtype, cell.skip) for cell in found} == {
         ("float32", None),

@@ -14,6 +14,7 @@ from gnnbench.suite.backward import with_backward
 from gnnbench.suite.operations import REFERENCES
 from gnnbench.suite.spec import FLOATS, FORWARD_BACKWARD
 from gnnbench.suite.verify import verify
+from tests.graphs import needs_dgl
 from tests.suite.cells import workload_of
 
 BOTH = pytest.mark.parametrize("direction", ["forward", FORWARD_BACKWARD])
@@ -226,6 +227,7 @@ def test_parts_that_differ_or_cannot_be_compared_are_named(make_case, found, rig
     check(make_case(), lambda _: [math.nan, 1.0], expected=lambda *_: [math.nan, 1.00001])
 
 
+@needs_dgl
 def test_graphs_and_arrays_are_opened(make_case):
     platforms.load("dgl")  # without GraphBolt, which has no build for this PyTorch
     import dgl

@@ -18,7 +18,7 @@ INSTALL = {
     "torch_scatter": f"{_FROM_SOURCE} torch_scatter",
     "torch_sparse": f"{_FROM_SOURCE} torch_scatter torch_sparse",
     **dict.fromkeys(("torch", "torch_geometric", "ogb"), "pip install 'gnnbench[pyg]'"),
-    "dgl": "pip install 'gnnbench[dgl]'",
+    "dgl": "pip install 'gnnbench[dgl]'" if sys.version_info < (3, 13) else "it needs Python 3.11 or 3.12",
     **dict.fromkeys(PAGES, "pip install 'gnnbench[report]'"),
 }
 """Install commands by package, where they are not `pip install PACKAGE`."""

@@ -21,6 +21,7 @@ from gnnbench.suite.operation import Call
 from gnnbench.suite.operations import OPERATIONS
 from gnnbench.suite.operations.scatter import unsorted_index
 from gnnbench.suite.spec import FORWARD, FORWARD_BACKWARD, Spec
+from tests.graphs import needs_dgl
 from tests.sampling import sampled
 
 pytestmark = pytest.mark.filterwarnings("ignore:index_reduce")
@@ -157,6 +158,7 @@ def refuse(_to, _messages):
     raise TypeError("not\nso\x1b[2J")
 
 
+@needs_dgl
 @pytest.mark.parametrize("direction", [FORWARD, FORWARD_BACKWARD])
 def test_a_way_that_is_wrong_or_raises_is_left_out_with_its_reason(direction, graph):
     family = with_ways(("zero", zero), ("refuse", refuse), ("detached", without_gradient))
@@ -184,6 +186,7 @@ def test_without_any_way_that_runs_there_is_a_point_without_times(graph, monkeyp
     assert (found.nodes, found.entries) == (graph.num_nodes, graph.num_edges)
 
 
+@needs_dgl
 def test_the_fastest_way_and_the_regrets_are_right(graph):
     family = family_of("scatter_max")
     clock = KnownClock(family, SECONDS)
@@ -258,6 +261,7 @@ def test_gradients_of_earlier_calls_are_not_copied(graph):
     assert copied == [None] * (ANALYSES[0] + FRESH_ANALYSES[0])
 
 
+@needs_dgl
 def test_the_second_phase_lasts_until_each_regret_is_known(graph):
     """Both calls are the fastest of their structure."""
     family = with_ways(without=("scatter_max on pyg", "scatter_max on sparse"))

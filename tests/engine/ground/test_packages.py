@@ -9,7 +9,7 @@ from gnnbench.engine.ground import packages
 @pytest.mark.parametrize(
     ("package", "device", "command"),
     [
-        ("dgl", "cpu", "pip install 'gnnbench[dgl]'"),
+        ("ogb", "cpu", "pip install 'gnnbench[pyg]'"),
         ("dgl", "cuda", "its builds for CUDA are at https://www.dgl.ai/pages/start.html"),
         ("torch_sparse", "cuda", "pip install --no-build-isolation torch_scatter torch_sparse"),
     ],

@@ -14,6 +14,7 @@ from torch_geometric.data import Data, HeteroData
 from gnnbench.engine.ground.parts import tensors
 from gnnbench.engine.measure.layouts import Copies
 from gnnbench.suite.libraries import import_dgl
+from tests.graphs import needs_dgl
 
 
 class Pair(NamedTuple):
@@ -172,6 +173,7 @@ def test_what_cannot_be_copied_is_left_and_named():
     assert all(True for value in torn.values() for _ in tensors(value)), "none stops who asks for its parts"
 
 
+@needs_dgl
 def test_a_graph_of_dgl_keeps_its_features_and_their_gradients():
     graph = import_dgl().graph(([0, 1], [1, 2]))
     weight = torch.ones(2, requires_grad=True)

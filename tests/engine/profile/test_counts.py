@@ -9,6 +9,7 @@ from gnnbench.engine.measure import counters
 from gnnbench.engine.profile import counts
 from gnnbench.suite.operations import OPERATIONS
 from tests.engine.profile.subjects import EDGES, edge_index, epoch, subject_of
+from tests.graphs import needs_dgl
 
 
 def take(call):
@@ -36,6 +37,7 @@ def test_counts_of_an_epoch_are_those_of_counters(make_case, platform):
     assert {tuple(layer["path"]), ("call", "backward")} <= inside
 
 
+@needs_dgl
 def test_the_caller_of_dgls_reads_is_not_its_name_for_a_function_of_torch(make_case):
     dgl = OPERATIONS["degree_norm"].kernel("dgl")
     case = make_case("degree_norm", "dgl")

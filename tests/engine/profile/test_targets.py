@@ -7,6 +7,7 @@ from gnnbench.engine.profile.ranges import Ranges
 from gnnbench.engine.profile.targets import LAYERS, PHASES
 from gnnbench.suite import platforms
 from tests.engine.profile.subjects import epoch
+from tests.graphs import needs_dgl
 
 
 def rows(call, targets=LAYERS):
@@ -74,6 +75,7 @@ def test_phases_of_any_training_loop_are_found():
     assert rows(loop, PHASES) == expected
 
 
+@needs_dgl
 def test_an_activation_that_a_layer_has_is_in_it(make_case):
     dgl = platforms.load("dgl")
     case = make_case("conv", "dgl")

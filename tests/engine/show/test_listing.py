@@ -1,5 +1,6 @@
 import sys
 
+from gnnbench.engine.ground.packages import INSTALL
 from gnnbench.engine.show.console import Terminal
 from gnnbench.suite import listing
 
@@ -25,4 +26,4 @@ def test_says_where_a_data_set_is(tmp_path):
 def test_says_how_to_get_a_missing_platform(monkeypatch):
     assert rows(render(), "pyg")[0][-1] == "yes"
     monkeypatch.setitem(sys.modules, "dgl", None)
-    assert "\ndgl: dgl is not installed: pip install 'gnnbench[dgl]'\n" in render()
+    assert f"\ndgl: dgl is not installed: {INSTALL['dgl']}\n" in render()

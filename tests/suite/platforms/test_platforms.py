@@ -7,9 +7,9 @@ import sys
 import pytest
 import torch
 
-from gnnbench.engine.ground.packages import missing
 from gnnbench.suite import platforms
 from gnnbench.suite.platforms import PLATFORMS
+from tests.graphs import needs_dgl
 
 EACH_PLATFORM = pytest.mark.parametrize("platform", PLATFORMS)
 
@@ -64,7 +64,7 @@ assert graph.ndata["out"].tolist() == [[2, 3], [0, 1], [2, 3], [0, 0]]
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif(bool(missing(["dgl"])), reason=str(missing(["dgl"])))
+@needs_dgl
 def test_dgl_s_stand_in_serves_exactly_where_the_plain_import_fails(tmp_path):
     """Nothing is said, the network is not asked, and the user's home is not written to."""
     home = tmp_path / "home"

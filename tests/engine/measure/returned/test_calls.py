@@ -16,6 +16,7 @@ from torch_geometric import EdgeIndex
 from torch_geometric.data import Batch, Data
 
 from gnnbench.engine.ground.outputs import OutputParts, TooMuchError
+from gnnbench.engine.ground.packages import missing
 from gnnbench.engine.measure.benchmark_fixture import Pedantic
 from gnnbench.engine.measure.clock import Call
 from gnnbench.engine.measure.fingerprint.digest import plain
@@ -138,7 +139,7 @@ class Access(IntFlag):
 
 
 Color = Enum("Color", "RED BLUE")
-DGL = import_dgl()
+DGL = None if missing(["dgl"]) else import_dgl()
 FRAME = pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
 
 
@@ -170,7 +171,7 @@ def batch_of(*sizes):
         (FRAME.groupby("a").agg({"b": ["mean", "sum"]}), FRAME.groupby("a").agg({"b": ["mean", "max"]})),
         (nx.Graph(), nx.Graph(name="b")),
         (batch_of(1, 2), batch_of(2, 1)),
-        (DGL.graph(([0], [1])), DGL.graph(([0], [1]), num_nodes=3)),
+        *([(DGL.graph(([0], [1])), DGL.graph(([0], [1]), num_nodes=3))] if DGL else []),
         ({1, 2}, {1, 3}),
         ({"k" * 80 + "1": 1, "k" * 80 + "2": 2}, {"k" * 80 + "1": 3, "k" * 80 + "2": 2}),
         ({(1, 2): 1, frozenset((1, 2)): 3}, {(1, 2): 2, frozenset((1, 2)): 3}),

@@ -2,12 +2,12 @@ import shlex
 import sys
 from dataclasses import replace
 from importlib import import_module
-from importlib.metadata import version
 
 import pytest
 
 from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.ground.packages import version
 from gnnbench.engine.measure.sources import Package, Sources, Tree, collect
 from gnnbench.engine.process.variants.import_roots import TEST_NAMES
 from gnnbench.engine.process.variants.rebuild import differences, variant
@@ -37,6 +37,8 @@ INSTALLED = with_packages(pytest=version("pytest"), numpy="1.0")
 MOVED = with_trees(OWN, replace(PYG, commit="d" * 40, changed_files=2))
 ALL = with_packages(with_trees(replace(OWN, changed_files=1), replace(PYG, commit=C)), thing="2")
 ALL_SAID = [f"this project {OLDER} → {OLDER} and 1 changed file", "../pyg bbbbbbb → ccccccc", "thing 1.0 → 2"]
+CUDA = f"cuda_bindings 13 → {version('cuda_bindings') or 'none'}"
+TRITON = f"triton 3.7.0 → {version('triton') or 'none'}"
 COMMIT, CHECKOUT = f"git:{'a' * 40}", f"git:../pyg@{'b' * 40}"
 
 
@@ -71,9 +73,9 @@ def own(**change):
             with_packages(torch="2.12.0", triton="3.7.0", cuda_bindings="13"),  # which torch brings
             SAVED,
             "pip:torch==2.12.0",
-            ["torch 2.12.0 → 2.13.0", "cuda_bindings 13 → none", "triton 3.7.0 → none"],
+            ["torch 2.12.0 → 2.13.0", CUDA, TRITON],
         ),
-        (with_packages(triton="3.7.0"), SAVED, "pip:triton==3.7.0", ["triton 3.7.0 → none"]),
+        (with_packages(triton="3.7.0"), SAVED, "pip:triton==3.7.0", [TRITON]),
         (SAVED, with_packages(torch_sparse="0.6.18"), ".", ["torch_sparse none → 0.6.18"]),
     ],
 )
