@@ -71,8 +71,8 @@ def differentiated(module: PlatformModule, output: Any) -> dict[str, tuple[Tenso
     if not is_single(output):
         tensors = split_nested(parts_of(output))
         return {place: stored(tensors[place]) for place in differentiable(tensors)}
-    entries, values = stored(output if isinstance(output, Tensor) else module.values(output))
-    entries = entries if isinstance(output, Tensor) else module.entries(output)
+    is_tensor = isinstance(output, Tensor)
+    entries, values = stored(output) if is_tensor else (entries_of(output), module.values(output))
     return {"": (entries, values)} if values.requires_grad else {}
 
 
@@ -94,6 +94,14 @@ def is_single(output: Any) -> bool:
         return len(output) == 2 and _is_index(output[0]) and isinstance(output[1], Tensor)  # noqa: PLR2004
     is_graph = type(output).__name__ in ("SparseTensor", "DGLGraph")
     return is_graph or (isinstance(output, Tensor) and not output.is_nested)
+
+
+def entries_of(graph: Any) -> Tensor:
+    """Return targets and sources of (edge_index, weight), a SparseTensor or a DGLGraph: int64 [2, M]."""
+    if isinstance(graph, tuple):
+        return graph[0].flip(0).long()
+    source, target = graph.edges() if hasattr(graph, "edges") else (graph.storage.col(), graph.storage.row())
+    return torch.stack((target, source)).long()
 
 
 def _is_index(value: Any) -> bool:

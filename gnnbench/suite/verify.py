@@ -13,7 +13,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from ..engine.ground.outputs import UncomparableError
 from .accuracy import MismatchError, agree, check_type, compare, compare_network, flat, largest_of, precise
-from .backward import differentiated, is_single, parts_of, tied
+from .backward import differentiated, entries_of, is_single, parts_of, tied
 from .case import Case
 from .definitions import Reference, adam_step
 from .kept_reference import Expected, KeptReference, floats, split_nested, stored
@@ -228,13 +228,10 @@ def _dense(gradient: Tensor, tensor: Tensor) -> Tensor:
 
 def _comparable(module: PlatformModule, output: Any, expected: Tensor) -> Tensor:
     """Return an output in the form of the reference: a graph's weights become a sparse matrix."""
-    values, entries = module.values(output), module.entries(output)
-    if isinstance(output, Tensor) and output.layout not in _DENSE:
-        # A one-dimensional reference has the values of the entries, in order.
+    if isinstance(output, Tensor):
+        # A one-dimensional reference of a sparse output has the values of the entries, in order.
         return stored(output)[1] if expected.dim() < output.dim() else output
-    if entries is None or values.device.type == "meta":
-        return values
-    return torch.sparse_coo_tensor(entries, values, expected.shape).coalesce()
+    return torch.sparse_coo_tensor(entries_of(output), module.values(output), expected.shape).coalesce()
 
 
 def _gradient_terms(argument: Tensor, outputs: Mapping[str, Any], upstream: Sequence[Tensor]) -> float:

@@ -94,9 +94,6 @@ class PlatformModule(Protocol):
     def structure(self, case: "Case") -> Any:
         """Make the graph for sparse products: a CSR tensor, a SparseTensor or a DGLGraph."""
 
-    def entries(self, output: Any) -> "Tensor | None":
-        """Return a graph's targets and sources in order, int64 [2, M]. None if the output is dense."""
-
     def values(self, output: Any) -> "Tensor":
         """Return a dense output, or the weights [M] of a graph."""
 
