@@ -32,11 +32,7 @@ def _sage(case: Case, fan_in: int, fan_out: int) -> Module:
 
 def sage_layer(case: Case) -> Module:
     """Make a GraphSAGE layer with mean aggregation, whose input and output have the hidden width."""
-    width = case.spec.hidden
-    matrices = (inputs.pattern(2 * width, width) / (2 * width) ** 0.5).chunk(2)
-    return network.with_parameters(
-        case, _sage(case, width, width), (*matrices, inputs.pattern(width, 1).squeeze(1))
-    )
+    return network.with_random_parameters(case, _sage(case, case.spec.hidden, case.spec.hidden))
 
 
 def sage_graph(case: Case) -> Any:
