@@ -44,7 +44,6 @@ def seeds(graph: Graph) -> Tensor:
 
 
 _TYPES = ("target", "source")
-_edge_list = partial(listed, lambda graph: graph.edge_index)
 _by_target = partial(listed, lambda graph: graph.edge_index.flip(0))
 
 
@@ -171,7 +170,7 @@ _operation = partial(operation, reads_all=False, group="structure")
 OPERATIONS = (
     _operation(
         "subgraph",
-        pyg=Call("utils.subgraph(relabel_nodes=True)", _subgraph_pyg, build=_edge_list, nodes=half),
+        pyg=Call("utils.subgraph(relabel_nodes=True)", _subgraph_pyg, build="numbered_edges", nodes=half),
         sparse=Call(
             "torch_sparse.saint_subgraph",
             _subgraph_sparse,
@@ -188,7 +187,10 @@ OPERATIONS = (
     _operation(
         "bipartite_subgraph",
         pyg=Call(
-            "utils.bipartite_subgraph(relabel_nodes=True)", _bipartite_pyg, build=_edge_list, nodes=halves
+            "utils.bipartite_subgraph(relabel_nodes=True)",
+            _bipartite_pyg,
+            build="numbered_edges",
+            nodes=halves,
         ),
         torch=Call("COO.index_select of rows, then of columns", _torch, _COO, _by_target, nodes=halves),
         dgl=Call(
@@ -206,7 +208,7 @@ OPERATIONS = (
             "utils.k_hop_subgraph",
             _k_hop_pyg,
             (_MAPPING,),
-            _edge_list,
+            "numbered_edges",
             lambda output, *_: (output[0], _by_source(output[1], len(output[0])), output[2]),
             nodes=seeds,
         ),
