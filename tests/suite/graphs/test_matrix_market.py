@@ -1,7 +1,7 @@
 import pytest
 
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.suite.graphs.readers import matrix_market
+from gnnbench.suite.graphs.load import matrix_market
 
 
 def write(folder, text):
