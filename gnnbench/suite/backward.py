@@ -1,6 +1,7 @@
 """Runs a kernel with its backward pass; finds the parts of an output that need a gradient."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -11,11 +12,10 @@ from ..engine.ground.outputs import UncomparableError, parts
 from .accuracy import MismatchError
 from .inputs import gradient_for
 from .kept_reference import differentiable, floats, split_nested, stored
-from .platforms import PlatformModule
 
 
 def with_backward(
-    module: PlatformModule, kernel: Callable[..., Any], inputs: Sequence[Any]
+    module: ModuleType, kernel: Callable[..., Any], inputs: Sequence[Any]
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """Return a function that runs a kernel and its backward pass, and the function's inputs.
 
@@ -66,7 +66,7 @@ def _leaf(item: Any) -> Any:
     return item.detach().requires_grad_(item.requires_grad) if isinstance(item, Tensor) else item
 
 
-def differentiated(module: PlatformModule, output: Any) -> dict[str, tuple[Tensor | None, Tensor]]:
+def differentiated(module: ModuleType, output: Any) -> dict[str, tuple[Tensor | None, Tensor]]:
     """Return the indices and values of each output part that needs a gradient, by place: see `parts_of`."""
     if not is_single(output):
         tensors = split_nested(parts_of(output))
@@ -89,7 +89,7 @@ def leaves(inputs: Iterable[Any], deep: bool = False) -> Iterator[Tensor]:
 
 
 def is_single(output: Any) -> bool:
-    """Return whether an output is one tensor, or a weighted graph that `PlatformModule.values` takes."""
+    """Return whether an output is one tensor, or a weighted graph that a platform's `values` takes."""
     if isinstance(output, tuple):
         return len(output) == 2 and _is_index(output[0]) and isinstance(output[1], Tensor)  # noqa: PLR2004
     is_graph = type(output).__name__ in ("SparseTensor", "DGLGraph")

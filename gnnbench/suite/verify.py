@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from inspect import signature
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from .backward import differentiated, entries_of, is_single, parts_of, tied
 from .case import Case
 from .definitions import Reference, adam_step
 from .kept_reference import Expected, KeptReference, floats, split_nested, stored
-from .platforms import PlatformModule, Result
+from .platforms import Result
 from .spec import FORWARD, FORWARD_BACKWARD, STEP, TRAIN
 from .view import View
 
@@ -26,7 +27,7 @@ _DENSE = (torch.strided, torch.jagged)
 
 def verify(
     case: Case,
-    module: PlatformModule,
+    module: ModuleType,
     run: Callable[..., Any],
     inputs: Sequence[Any],
     reference: Reference,
@@ -82,7 +83,7 @@ def _random_states(case: Case) -> list[Tensor]:
 
 
 def _computed(
-    module: PlatformModule,
+    module: ModuleType,
     output: Any,
     operands: Sequence[Any],
     expected: Mapping[str, Any],
@@ -226,7 +227,7 @@ def _dense(gradient: Tensor, tensor: Tensor) -> Tensor:
     return gradient if entries is None else gradient.detach().cpu()[tuple(entries)]
 
 
-def _comparable(module: PlatformModule, output: Any, expected: Tensor) -> Tensor:
+def _comparable(module: ModuleType, output: Any, expected: Tensor) -> Tensor:
     """Return an output in the form of the reference: a graph's weights become a sparse matrix."""
     if isinstance(output, Tensor):
         # A one-dimensional reference of a sparse output has the values of the entries, in order.
