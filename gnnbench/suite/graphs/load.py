@@ -133,10 +133,9 @@ def matrix_market(path: Path) -> Graph:
         raise UsageError(
             f"{path}: not a readable Matrix Market file ({error}); repair or replace it"
         ) from error
-    if layout != "coordinate":
-        raise UsageError(f"{path}: the matrix is dense ('{layout}'); a graph needs the format 'coordinate'")
-    if rows != columns or not rows:
-        raise UsageError(f"{path}: the matrix is {rows} by {columns}; it must be square and not empty")
+    if layout != "coordinate" or rows != columns or not rows:
+        form = f"in the format '{layout}', {rows} by {columns}"
+        raise UsageError(f"{path}: the matrix is {form}; a graph needs 'coordinate', square and not empty")
     return Graph.build(
         path.name,
         matrix.row.astype(np.int64),

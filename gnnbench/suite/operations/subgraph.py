@@ -166,11 +166,13 @@ def _mask(case: Case) -> Tensor:
 
 
 _operation = partial(operation, reads_all=False, group="structure")
+_on_edges = partial(Call, build="numbered_edges")
+_on_coo = partial(Call, run=_torch, limits=_COO, build=_by_target)
 
 OPERATIONS = (
     _operation(
         "subgraph",
-        pyg=Call("utils.subgraph(relabel_nodes=True)", _subgraph_pyg, build="numbered_edges", nodes=half),
+        pyg=_on_edges("utils.subgraph(relabel_nodes=True)", _subgraph_pyg, nodes=half),
         sparse=Call(
             "torch_sparse.saint_subgraph",
             _subgraph_sparse,
@@ -178,21 +180,14 @@ OPERATIONS = (
             lambda case: on_sparse.structure(case).fill_cache_(),
             nodes=half,
         ),
-        torch=Call(
-            "COO.index_select, twice", _torch, _COO, _by_target, nodes=lambda graph: (half(graph),) * 2
-        ),
+        torch=_on_coo("COO.index_select, twice", nodes=lambda graph: (half(graph),) * 2),
         dgl=Call("dgl.node_subgraph", _subgraph_dgl, nodes=half),
         reference=subgraph,
     ),
     _operation(
         "bipartite_subgraph",
-        pyg=Call(
-            "utils.bipartite_subgraph(relabel_nodes=True)",
-            _bipartite_pyg,
-            build="numbered_edges",
-            nodes=halves,
-        ),
-        torch=Call("COO.index_select of rows, then of columns", _torch, _COO, _by_target, nodes=halves),
+        pyg=_on_edges("utils.bipartite_subgraph(relabel_nodes=True)", _bipartite_pyg, nodes=halves),
+        torch=_on_coo("COO.index_select of rows, then of columns", nodes=halves),
         dgl=Call(
             "dgl.node_subgraph of two types of nodes",
             _subgraph_dgl,
@@ -204,12 +199,11 @@ OPERATIONS = (
     ),
     _operation(
         "k_hop_subgraph",
-        pyg=Call(
+        pyg=_on_edges(
             "utils.k_hop_subgraph",
             _k_hop_pyg,
             (_MAPPING,),
-            "numbered_edges",
-            lambda output, *_: (output[0], _by_source(output[1], len(output[0])), output[2]),
+            result=lambda output, *_: (output[0], _by_source(output[1], len(output[0])), output[2]),
             nodes=seeds,
         ),
         dgl=Call(
