@@ -166,6 +166,9 @@ def _mask(case: Case) -> Tensor:
 
 
 _operation = partial(operation, reads_all=False, group="structure")
+_selection = partial(
+    _operation, elsewhere="features are PyTorch tensors on this platform, too: see torch", linear=True
+)
 _on_edges = partial(Call, build="numbered_edges")
 _on_coo = partial(Call, run=_torch, limits=_COO, build=_by_target)
 
@@ -216,20 +219,16 @@ OPERATIONS = (
         directions=(FORWARD,),
         reference=k_hop_subgraph,
     ),
-    _operation(
+    _selection(
         "mask_select",
         pyg=Call("utils.mask_select", lambda mask, x: utils.mask_select(x, 0, mask), build=_mask),
         torch=Call("x[mask]", lambda mask, x: x[mask], build=_mask),
-        elsewhere="features are PyTorch tensors on this platform, too: see torch",
         reference=lambda graph, x: x[mask(graph)],
-        linear=True,
     ),
-    _operation(
+    _selection(
         "index_select",
         pyg=Call("utils.select", lambda nodes, x: utils.select(x, nodes, 0), build=_nodes),
         torch=Call("torch.index_select", lambda nodes, x: torch.index_select(x, 0, nodes), build=_nodes),
-        elsewhere="features are PyTorch tensors on this platform, too: see torch",
         reference=lambda graph, x: x[shuffled_half(graph)],
-        linear=True,
     ),
 )
