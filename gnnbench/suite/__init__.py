@@ -1,7 +1,6 @@
 """The benchmarked operations, platforms and graphs, and the check of their outputs."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -16,13 +15,6 @@ if TYPE_CHECKING:
     from ..engine.store.parts import BenchmarkPart
 
 
-@dataclass(frozen=True)
-class _Saved:
-    """Has a `spec`, as run files have, so that messages about wrong fields name it."""
-
-    spec: Spec
-
-
 class GraphKernels(Suite):
     """gnnbench's own benchmarks: kernels, layers, loaders and training of graph neural networks."""
 
@@ -34,7 +26,7 @@ class GraphKernels(Suite):
 
     def labels(self, fields: Mapping[str, str | int]) -> Labels:
         """Return the labels of the spec with these fields."""
-        spec = codec.decode({"spec": fields}, _Saved).spec
+        spec = codec.decode(fields, Spec)
         if spec.direction not in DIRECTIONS:
             raise ValueError(f"unknown direction {spec.direction!r}")
         return spec.labels

@@ -1,6 +1,7 @@
 """Runs a kernel with its backward pass; finds the parts of an output that need a gradient."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -11,11 +12,10 @@ from ..engine.ground.outputs import UncomparableError, parts
 from .accuracy import MismatchError
 from .inputs import gradient_for
 from .kept_reference import differentiable, floats, split_nested, stored
-from .platforms import PlatformModule
 
 
 def with_backward(
-    module: PlatformModule, kernel: Callable[..., Any], inputs: Sequence[Any]
+    module: ModuleType, kernel: Callable[..., Any], inputs: Sequence[Any]
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """Return a function that runs a kernel and its backward pass, and the function's inputs.
 
@@ -37,42 +37,34 @@ def with_backward(
             "directions=['forward'] to the marker"
         )
     gradients = tuple(gradient_for(values, entries) for entries, values in differentiable_parts.values())
-    tensors = _tensors(output) if several else [module.values(output)]
-    plain = all(tensor.layout == torch.strided and not tensor.is_nested for tensor in tensors)
+    is_dense = not several and module.values(output).layout == torch.strided
 
     # The counters count each Python call in this function: one more would change their baselines.
     def run(gradients: Tensor | Sequence[Tensor], *inputs: Any) -> Any:
         for leaf in (*parameters, *leaves(inputs, deep)):
             leaf.grad = None
         output = kernel(*inputs)
-        if not plain:
+        if is_dense:
+            module.values(output).backward(gradients)
+        else:
             values = [tensor for _, tensor in differentiated(module, output).values()]
             torch.autograd.backward(values, gradients)
-        elif several:
-            torch.autograd.backward(_tensors(output), gradients)
-        else:
-            module.values(output).backward(gradients)
         return output
 
     return run, (gradients if several else gradients[0], *inputs)
-
-
-def _tensors(output: Any) -> list[Tensor]:
-    values = (value for _, value in sorted(parts_of(output).items()))
-    return [value for value in values if isinstance(value, Tensor) and value.requires_grad]
 
 
 def _leaf(item: Any) -> Any:
     return item.detach().requires_grad_(item.requires_grad) if isinstance(item, Tensor) else item
 
 
-def differentiated(module: PlatformModule, output: Any) -> dict[str, tuple[Tensor | None, Tensor]]:
+def differentiated(module: ModuleType, output: Any) -> dict[str, tuple[Tensor | None, Tensor]]:
     """Return the indices and values of each output part that needs a gradient, by place: see `parts_of`."""
     if not is_single(output):
         tensors = split_nested(parts_of(output))
         return {place: stored(tensors[place]) for place in differentiable(tensors)}
-    entries, values = stored(output if isinstance(output, Tensor) else module.values(output))
-    entries = entries if isinstance(output, Tensor) else module.entries(output)
+    is_tensor = isinstance(output, Tensor)
+    entries, values = stored(output) if is_tensor else (entries_of(output), module.values(output))
     return {"": (entries, values)} if values.requires_grad else {}
 
 
@@ -89,11 +81,19 @@ def leaves(inputs: Iterable[Any], deep: bool = False) -> Iterator[Tensor]:
 
 
 def is_single(output: Any) -> bool:
-    """Return whether an output is one tensor, or a weighted graph that `PlatformModule.values` takes."""
+    """Return whether an output is one tensor, or a weighted graph that a platform's `values` takes."""
     if isinstance(output, tuple):
         return len(output) == 2 and _is_index(output[0]) and isinstance(output[1], Tensor)  # noqa: PLR2004
     is_graph = type(output).__name__ in ("SparseTensor", "DGLGraph")
     return is_graph or (isinstance(output, Tensor) and not output.is_nested)
+
+
+def entries_of(graph: Any) -> Tensor:
+    """Return targets and sources of (edge_index, weight), a SparseTensor or a DGLGraph: int64 [2, M]."""
+    if isinstance(graph, tuple):
+        return graph[0].flip(0).long()
+    source, target = graph.edges() if hasattr(graph, "edges") else (graph.storage.col(), graph.storage.row())
+    return torch.stack((target, source)).long()
 
 
 def _is_index(value: Any) -> bool:

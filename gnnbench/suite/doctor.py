@@ -46,10 +46,9 @@ def _package(package: str) -> Diagnosis:
 def _built_without_cuda() -> Iterator[Diagnosis]:
     """Yield a diagnosis of each platform that is built for the CPU only."""
     for platform in PLATFORMS.values():
-        try:
+        reason = None
+        with suppress(Exception):  # a missing or broken package has a diagnosis already
             reason = why_not_on(platform.name, "cuda")
-        except Exception:  # noqa: BLE001, S112 - a missing or broken package has a diagnosis already
-            continue
         if reason:
             detail, _, remedy = reason.partition(": ")
             yield Diagnosis(f"{platform.name} on CUDA", "note", detail, remedy)

@@ -39,19 +39,18 @@ class Expected:
     @cached_property
     def gradients(self) -> tuple[Tensor, ...]:
         """The gradients of the arguments that need one."""
-        upstream = self.upstream or {}
-        places = list(upstream or [""])
-        if not self.outputs.keys() >= {*places}:
+        upstream: Mapping[str, Tensor | None] = self.upstream or {"": None}
+        places = list(upstream)
+        if not self.outputs.keys() >= upstream.keys():
             places = differentiable(self.outputs)[: len(places)]
-        upstreams: list[Tensor | None] = [*upstream.values()] or [None]
         outputs, grad_outputs = [], []
-        for place, gradient in zip(places, upstreams, strict=False):
+        for place, gradient in zip(places, upstream.values(), strict=False):
             entries, values = stored(self.outputs[place])
             outputs.append(values)
             if gradient is None or entries is not None:
                 gradient = gradient_for(values, entries)  # noqa: PLW2901
             grad_outputs.append(gradient)
-        if len(outputs) < len(upstreams) or not all(tensor.requires_grad for tensor in outputs):
+        if len(outputs) < len(upstream) or not all(tensor.requires_grad for tensor in outputs):
             raise UncomparableError("its output requires no gradient, but the kernel's output does")
         leaves = [tensor for tensor in floats(self.arguments) if tensor.requires_grad]
         gradients = torch.autograd.grad(outputs, leaves, grad_outputs, materialize_grads=True)

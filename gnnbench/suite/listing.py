@@ -116,6 +116,6 @@ def run(options: argparse.Namespace) -> int:
     if options.operations:
         for line in [line for name in options.operations for line in operation(name)]:
             streams.say(line, indent=" " * 9)
-        return NOTHING_SLOWER
-    streams.show(document(options.data))
+    else:
+        streams.show(document(options.data))
     return NOTHING_SLOWER

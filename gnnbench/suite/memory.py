@@ -3,35 +3,29 @@
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 import psutil
+
+from ..engine.ground.environment import read
 
 _RECLAIMED = ("inactive_file", "active_file", "slab_reclaimable")
 """Kinds of memory that the operating system reclaims before it kills a process."""
 
 
-def free_bytes(root: Path = Path("/")) -> int:
+def free_bytes() -> int:
     """Return how many bytes can still be allocated: the free memory, or less if a cgroup limits it."""
-    return min([psutil.virtual_memory().available, *_free_in_cgroups(root)])
+    return min([psutil.virtual_memory().available, *_free_in_cgroups()])
 
 
-def _free_in_cgroups(root: Path) -> Iterator[int]:
+def _free_in_cgroups() -> Iterator[int]:
     """Yield the free bytes of each limited cgroup of this process; the page cache counts as free."""
-    try:
-        _, _, path = (root / "proc/self/cgroup").read_text().rpartition("0::")
-    except OSError:  # a kernel without cgroups
-        return
-    group = PurePosixPath(path.strip())
-    for part in (group, *group.parents):
-        folder = root / "sys/fs/cgroup" / str(part).lstrip("/")
-        try:
-            limit, usage, lines = (
-                (folder / f"memory.{name}").read_text() for name in ("max", "current", "stat")
-            )
-        except OSError:  # the root group has no limit; a container has only part of the tree
-            continue
-        if limit.strip() != "max":
+    _, _, path = (read("proc/self/cgroup") or "").rpartition("0::/")
+    folder = PurePosixPath("sys/fs/cgroup", path)
+    for part in (folder, *folder.parents):
+        # The root group has no limit, and a container has only part of the tree.
+        limit, usage, lines = (read(f"{part}/memory.{name}") for name in ("max", "current", "stat"))
+        if limit and limit != "max" and usage and lines:
             sizes = dict(line.split() for line in lines.splitlines())
             cache = sum(int(sizes.get(name, 0)) for name in _RECLAIMED)
             yield max(0, int(limit) - int(usage) + cache)

@@ -24,8 +24,6 @@ from ..engine.ground.parts import tensors
 from .case import Case
 from .memory import free_bytes
 
-FORMAT_VERSION = 1
-
 _SECONDS = 0.5
 """How long each rate is measured: longer than the short bursts of other programs."""
 _ARRAY_BYTES = {"cpu": 2**30, "cuda": 2 * 2**30}
@@ -86,8 +84,7 @@ def rates(device: str, dtype: str, environment_key: str, cache: Path) -> Rates:
         cached = _read(path)
         if dtype not in cached:
             cached[dtype] = measure(device, dtype)
-            content = {"version": FORMAT_VERSION, "rates": codec.encode(cached)}
-            write_whole(path, codec.as_text(content))
+            write_whole(path, codec.as_text(cached))
     return cached[dtype]
 
 
@@ -139,11 +136,8 @@ def _fastest(run: Callable[[], object], device: str, at_least_seconds: float = 0
 def _read(path: Path) -> dict[str, Rates]:
     """Return the rates by dtype; empty if the file is missing or damaged."""
     try:
-        content = json_io.read(path, "remove it")
-        if content["version"] != FORMAT_VERSION:
-            return {}
-        return codec.decode(content["rates"], dict[str, Rates])
-    except (UsageError, ValueError, KeyError, TypeError, AttributeError):
+        return codec.decode(json_io.read(path, "remove it"), dict[str, Rates])
+    except (UsageError, ValueError):
         return {}
 
 

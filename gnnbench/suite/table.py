@@ -2,13 +2,12 @@
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..engine.ground import units
 from ..engine.show import measured
 from ..engine.show.document import Column, Shown, Table
 from ..engine.show.lines import Note
-from ..engine.show.measured import half_width, remarks, times
 from ..engine.store.parts import BenchmarkPart
 from .spec import Spec
 
@@ -28,51 +27,24 @@ _READING = (
 )
 
 
-@dataclass(frozen=True)
-class TableRow:
-    """A row of the table: the time and its interval in seconds, the roofline limit, and counts.
+Row = tuple[Spec, BenchmarkPart]
+"""A row of the table: a benchmark, and gnnbench's data on it, with a measurement."""
 
-    The interval is None if there are too few measurements. `limit`, the roofline bound divided by the time,
-    is None if the operation's least work is unknown. A count is None if it varies.
-    """
 
-    spec: Spec
-    seconds: float
-    low: float | None
-    high: float | None
-    limit: float | None
-    peak_bytes: int | None
-    operators: int | None
-    host_reads: int | None
-    notes: tuple[str, ...] = ()
+def _times(row: Row) -> tuple[float, float | None, float | None]:
+    _, part = row
+    assert part.measurement
+    return measured.times(part.measurement)
 
-    @classmethod
-    def of(cls, spec: Spec, part: BenchmarkPart) -> "TableRow":
-        """Make a row from gnnbench's data on a measured benchmark."""
-        assert part.measurement
-        counters = part.counters
-        return cls(
-            spec,
-            *times(part.measurement),
-            part.limit.fraction if part.limit else None,
-            counters.memory.get("peak_bytes") if counters else None,
-            counters.operators if counters else None,
-            counters.host_reads if counters else None,
-            (*remarks(part.measurement), *_notes(part)),
-        )
 
-    @property
-    def interval(self) -> Shown:
-        """The half-width, as in `1.2%`; `?` if the interval is unknown."""
-        return half_width(self.seconds, self.low, self.high)
-
-    def ratio(self, fastest: "TableRow") -> str:
-        """Return the ratio of the times of two rows, with `~` if intervals overlap or one is unknown."""
-        is_above = self.low is not None and fastest.high is not None and self.low > fastest.high
-        return f"{'' if is_above else '~'}{units.ratio(self.seconds / fastest.seconds)}"
+def interval(row: Row) -> Shown:
+    """Return the half-width of the time's interval, as in `1.2%`; `?` if the interval is unknown."""
+    return measured.half_width(*_times(row))
 
 
 def _notes(part: BenchmarkPart) -> Iterator[str]:
+    assert part.measurement
+    yield from measured.remarks(part.measurement)
     if part.limit and part.limit.note:
         yield f"above the roofline bound: {part.limit.note}"
     compilation = part.compilation or (part.counters and part.counters.counts.get("compilation"))
@@ -84,11 +56,11 @@ def _notes(part: BenchmarkPart) -> Iterator[str]:
     yield f"torch.compile made {graphs}, with {repeats}{suffix}"
 
 
-def document(rows: Iterable[TableRow]) -> list[Table]:
+def document(rows: Iterable[Row]) -> list[Table]:
     """Return a table for each heading; the fastest platform of an operation is bold."""
-    groups: dict[str, dict[tuple[str, str], list[TableRow]]] = {}
+    groups: dict[str, dict[tuple[str, str], list[Row]]] = {}
     for row in rows:
-        labels = row.spec.labels
+        labels = row[0].labels
         key = (labels.operation, labels.direction)
         groups.setdefault(labels.heading, {}).setdefault(key, []).append(row)
     return [
@@ -97,20 +69,32 @@ def document(rows: Iterable[TableRow]) -> list[Table]:
     ]
 
 
-def _cells(names: tuple[str, str], rows: Sequence[TableRow]) -> Iterator[tuple[object, ...]]:
+def _cells(names: tuple[str, str], rows: Sequence[Row]) -> Iterator[tuple[object, ...]]:
     """Yield each row's cells. The rows show one operation on several platforms."""
-    fastest = min(rows, key=lambda row: row.seconds)
+    fastest = min(rows, key=lambda row: _times(row)[0])
+    least, _, bound = _times(fastest)
     for row in rows:
-        style = "fastest" if len(rows) > 1 and row is fastest else ""
-        time = Shown(units.seconds(row.seconds), row.seconds, style)
-        ratio = "best" if row is fastest else row.ratio(fastest)
-        counts = row.limit, row.peak_bytes, row.operators, row.host_reads
-        yield *names, row.spec.platform, time, row.interval, ratio if len(rows) > 1 else None, *counts
+        spec, part = row
+        seconds, low, _ = _times(row)
+        counters = part.counters
+        is_slower = low is not None and bound is not None and low > bound
+        ratio = "best" if row is fastest else f"{'' if is_slower else '~'}{units.ratio(seconds / least)}"
+        yield (
+            *names,
+            spec.platform,
+            Shown(units.seconds(seconds), seconds, "fastest" if len(rows) > 1 and row is fastest else ""),
+            interval(row),
+            ratio if len(rows) > 1 else None,
+            part.limit.fraction if part.limit else None,
+            counters.memory.get("peak_bytes") if counters else None,
+            counters.operators if counters else None,
+            counters.host_reads if counters else None,
+        )
 
 
-def reading(rows: Sequence[TableRow], arguments: Sequence[str] = ()) -> list[Note]:
+def reading(rows: Sequence[Row], arguments: Sequence[str] = ()) -> list[Note]:
     """Return notes on reading and confirming ratios. Empty if no rows differ only in the platform."""
-    specs = [replace(row.spec, platform="") for row in rows]
+    specs = [replace(spec, platform="") for spec, _ in rows]
     if len(set(specs)) == len(specs):
         return []
     confirm = (
@@ -120,6 +104,6 @@ def reading(rows: Sequence[TableRow], arguments: Sequence[str] = ()) -> list[Not
     return [Note(_READING), Note("for ratios with an interval", confirm)]
 
 
-def notes(rows: Sequence[TableRow], verbosity: int = 0) -> list[str]:
-    pairs = ((f"{row.spec.labels.subject} {row.spec.platform}", row.notes) for row in rows)
+def notes(rows: Sequence[Row], verbosity: int = 0) -> list[str]:
+    pairs = ((f"{spec.labels.subject} {spec.platform}", [*_notes(part)]) for spec, part in rows)
     return measured.notes(pairs, len(rows), verbosity)

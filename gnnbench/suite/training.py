@@ -1,5 +1,6 @@
 """Full-batch training of a network: its loss, and an epoch."""
 
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import torch
@@ -8,7 +9,6 @@ from torch import Tensor
 
 from .case import Case
 from .network import Network, initial_weights, widths
-from .platforms import PlatformModule
 
 LEARNING_RATE = 0.01
 
@@ -24,7 +24,7 @@ class Training(NamedTuple):
     optimizer: torch.optim.Optimizer
 
 
-def prepare(case: Case, module: PlatformModule) -> Training:
+def prepare(case: Case, module: ModuleType) -> Training:
     """Return the arguments of an epoch of a platform's three-layer GCN."""
     weights = initial_weights(widths(case.graph, case.spec.hidden))
     layers = [module.layer(*(value.to(case.device, case.dtype) for value in pair)) for pair in weights]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from inspect import signature
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,11 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from ..engine.ground.outputs import UncomparableError
 from .accuracy import MismatchError, agree, check_type, compare, compare_network, flat, largest_of, precise
-from .backward import differentiated, is_single, parts_of, tied
+from .backward import differentiated, entries_of, is_single, parts_of, tied
 from .case import Case
 from .definitions import Reference, adam_step
 from .kept_reference import Expected, KeptReference, floats, split_nested, stored
-from .platforms import PlatformModule, Result
+from .platforms import Result
 from .spec import FORWARD, FORWARD_BACKWARD, STEP, TRAIN
 from .view import View
 
@@ -26,7 +27,7 @@ _DENSE = (torch.strided, torch.jagged)
 
 def verify(
     case: Case,
-    module: PlatformModule,
+    module: ModuleType,
     run: Callable[..., Any],
     inputs: Sequence[Any],
     reference: Reference,
@@ -82,7 +83,7 @@ def _random_states(case: Case) -> list[Tensor]:
 
 
 def _computed(
-    module: PlatformModule,
+    module: ModuleType,
     output: Any,
     operands: Sequence[Any],
     expected: Mapping[str, Any],
@@ -226,15 +227,12 @@ def _dense(gradient: Tensor, tensor: Tensor) -> Tensor:
     return gradient if entries is None else gradient.detach().cpu()[tuple(entries)]
 
 
-def _comparable(module: PlatformModule, output: Any, expected: Tensor) -> Tensor:
+def _comparable(module: ModuleType, output: Any, expected: Tensor) -> Tensor:
     """Return an output in the form of the reference: a graph's weights become a sparse matrix."""
-    values, entries = module.values(output), module.entries(output)
-    if isinstance(output, Tensor) and output.layout not in _DENSE:
-        # A one-dimensional reference has the values of the entries, in order.
+    if isinstance(output, Tensor):
+        # A one-dimensional reference of a sparse output has the values of the entries, in order.
         return stored(output)[1] if expected.dim() < output.dim() else output
-    if entries is None or values.device.type == "meta":
-        return values
-    return torch.sparse_coo_tensor(entries, values, expected.shape).coalesce()
+    return torch.sparse_coo_tensor(entries_of(output), module.values(output), expected.shape).coalesce()
 
 
 def _gradient_terms(argument: Tensor, outputs: Mapping[str, Any], upstream: Sequence[Tensor]) -> float:

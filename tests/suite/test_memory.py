@@ -2,13 +2,14 @@ import numpy as np
 import pytest
 import torch
 
+from gnnbench.engine.ground import environment
 from gnnbench.engine.measure.memory import is_out_of_memory
 from gnnbench.suite import memory
 
 MIB = 1 << 20
 
 
-def test_the_tightest_cgroup_counts(tmp_path):
+def test_the_tightest_cgroup_counts(tmp_path, monkeypatch):
     (tmp_path / "proc/self").mkdir(parents=True)
     (tmp_path / "proc/self/cgroup").write_text("1:cpu:/a\n0::/a/b\n")
     for group, limit, used in (("a", "1000", "900"), ("a/b", "max", "10")):
@@ -17,11 +18,13 @@ def test_the_tightest_cgroup_counts(tmp_path):
         texts = {"max": limit, "current": used, "stat": "anon 5\ninactive_file 4\nactive_file 3"}
         for name, text in texts.items():
             (folder / f"memory.{name}").write_text(f"{text}\n")
-    assert memory.free_bytes(tmp_path) == 107
+    monkeypatch.setattr(environment, "SYSTEM", tmp_path)
+    assert memory.free_bytes() == 107
 
 
-def test_without_cgroups_the_system_counts(tmp_path):
-    assert memory.free_bytes(tmp_path) > MIB
+def test_without_cgroups_the_system_counts(tmp_path, monkeypatch):
+    monkeypatch.setattr(environment, "SYSTEM", tmp_path)
+    assert memory.free_bytes() > MIB
 
 
 @pytest.mark.parametrize("make", [torch.ones, np.ones], ids=["torch", "numpy"])

@@ -53,6 +53,6 @@ def test_an_epoch_begins_with_the_initial_weights_and_is_right(make_case, small_
     check(case)
 
 
-def test_gat_has_the_published_widths():
-    assert gat_conv.widths(1433, 64, 7) == ((1433, 8, 8), (64, 1, 7))
-    assert gat_conv.widths(24, 4, 4) == ((24, 8, 1), (8, 1, 4))
+def test_gat_has_the_published_widths(make_case):
+    model = gat_conv.build(make_case("epoch_gat", "pyg", "train", hidden=64))
+    assert [(layer.heads, layer.out_channels) for layer in model.layers] == [(8, 8), (1, 4)]

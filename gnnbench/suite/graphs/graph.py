@@ -133,11 +133,6 @@ class Graph:
         """The largest number of entries that end at one node."""
         return int(self.edge_index[1].bincount().max()) if self.num_edges else 0
 
-    @property
-    def is_simple(self) -> bool:
-        """Whether two nodes have at most one entry in each direction; with relations they may have more."""
-        return self.edge_type is None or not bool((self.edge_index.diff() == 0).all(dim=0).any())
-
     def part(self, nodes: Tensor, edges: Tensor) -> "Graph":
         """Return the subgraph of some nodes [n] and entries among them [m], both ascending, renumbered."""
         return replace(

@@ -25,32 +25,25 @@ del sys.argv[1:]
 """Replaces the modules named on the command line by empty ones, and hides `outdated`: see `import_dgl`."""
 
 
-class InterpreterError(Exception):
-    """Code in a fresh interpreter failed; the message has the last line of its stderr."""
-
-
 def run_fresh(code: str) -> str:
     """Run code in a fresh interpreter, and return what it writes to stdout.
 
     The interpreter has this process's import path, but not the working directory, which may have a folder
     with a library's name. DGL is imported as in this process: without graphbolt if that has no binary.
+    Raises CalledProcessError if the code fails; its stderr is that of this process.
     """
     from ..libraries import STAND_IN, uses_stand_in
 
     empty = [STAND_IN] if "import dgl" in code and uses_stand_in() else []
     path = [*os.environ.get("PYTHONPATH", "").split(os.pathsep), *sys.path]
-    process = subprocess.run(  # noqa: S603
+    return subprocess.run(  # noqa: S603
         [sys.executable, "-c", _BEGIN + code, *empty],
         env={**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(filter(None, path))},
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
         text=True,
-        check=False,
-    )
-    if process.returncode:
-        *_, last = ["no message", *process.stderr.split("\n")[:-1]]
-        raise InterpreterError(f"a fresh interpreter ended with status {process.returncode}: {last}")
-    return process.stdout
+        check=True,
+    ).stdout
 
 
 def _import(platform: str) -> Call:

@@ -132,73 +132,66 @@ def edge_index_sort_by(graph: Graph) -> tuple[Tensor, Tensor]:
     return edges, edges
 
 
-_call = partial(Call, result=_edges_and_weights)
+def _calls(edges: Callable[[Graph], Tensor]) -> tuple[Callable[..., Call], Callable[..., Call]]:
+    """Return functions that make calls on an edge list, and on a DGLGraph of the list."""
+    on_list, on_graph = (partial(build, edges) for build in (listed, dgl_graph))
+    call = partial(Call, result=_edges_and_weights)
+    return partial(call, build=on_list), partial(call, build=on_graph)
+
+
+_duplicates, _duplicates_dgl = _calls(with_duplicates)
+_one_way, _one_way_dgl = _calls(one_direction)
+_shuffled, _shuffled_dgl = _calls(shuffled)
 _operation = partial(operation, with_pyg_lib=True, group="structure")
 
 OPERATIONS = (
     _operation(
         "coalesce",
-        pyg=_call(
+        pyg=_duplicates(
             "utils.coalesce",
             lambda edges, weight: utils.coalesce(edges.edge_index, weight, edges.num_nodes),
             (KEY_OVERFLOW,),
-            partial(listed, with_duplicates),
         ),
-        sparse=_call(
+        sparse=_duplicates(
             "torch_sparse.coalesce",
             lambda edges, weight: torch_sparse.coalesce(edges.edge_index, weight, *edges.size),
-            build=partial(listed, with_duplicates),
         ),
-        torch=_call(
+        torch=_duplicates(
             "torch.sparse_coo_tensor, coalesce",
             lambda edges, weight: torch.sparse_coo_tensor(edges.edge_index, weight, edges.size).coalesce(),
-            build=partial(listed, with_duplicates),
         ),
-        dgl=_call(
-            "dgl.to_simple(aggregator='sum')",
-            _coalesce_dgl,
-            (_TO_SIMPLE, _SCATTER_ADD),
-            partial(dgl_graph, with_duplicates),
-        ),
+        dgl=_duplicates_dgl("dgl.to_simple(aggregator='sum')", _coalesce_dgl, (_TO_SIMPLE, _SCATTER_ADD)),
         example=True,
         reference=coalesce,
     ),
     _operation(
         "to_undirected",
-        pyg=_call(
+        pyg=_one_way(
             "utils.to_undirected",
             lambda edges: utils.to_undirected(edges.edge_index, num_nodes=edges.num_nodes),
             (KEY_OVERFLOW,),
-            partial(listed, one_direction),
         ),
-        sparse=_call(
+        sparse=_one_way(
             "SparseTensor.to_symmetric",
             lambda adjacency: adjacency.to_symmetric(),
             build=_undirected_sparse_structure,
         ),
-        dgl=_call(
-            "dgl.to_bidirected",
-            "dgl.to_bidirected",
-            (_TO_SIMPLE,),
-            partial(dgl_graph, one_direction),
-        ),
+        dgl=_one_way_dgl("dgl.to_bidirected", "dgl.to_bidirected", (_TO_SIMPLE,)),
         directions=(FORWARD,),
         reference=to_undirected,
     ),
     _operation(
         "sort_edge_index",
-        pyg=_call(
+        pyg=_shuffled(
             "utils.sort_edge_index",
             lambda edges, weight: utils.sort_edge_index(edges.edge_index, weight, edges.num_nodes),
             (KEY_OVERFLOW,),
-            partial(listed, shuffled),
         ),
-        sparse=_call(
+        sparse=_shuffled(
             "SparseTensor.from_edge_index",
             lambda edges, weight: torch_sparse.SparseTensor.from_edge_index(
                 edges.edge_index, weight, edges.size
             ),
-            build=partial(listed, shuffled),
         ),
         torch="torch.sort sorts by one end: see edge_index_sort_by, and coalesce",
         dgl="dgl.reorder_graph sorts by one end: see edge_index_sort_by",
@@ -214,16 +207,14 @@ OPERATIONS = (
                 output.values.as_tensor(), graph.as_tensor(), output.indices
             ),
         ),
-        torch=Call(
+        torch=_shuffled(
             "torch.sort, index_select",
             _sort_by_torch,
-            build=partial(listed, shuffled),
             result=lambda output, graph: _list_and_order(output[0], graph.edge_index, output[1]),
         ),
-        dgl=Call(
+        dgl=_shuffled_dgl(
             "dgl.reorder_graph",
             lambda graph: dgl.reorder_graph(graph, edge_permute_algo="src"),
-            build=partial(dgl_graph, shuffled),
             result=lambda output, graph: _list_and_order(
                 torch.stack(output.edges()), torch.stack(graph.edges()), output.edata[dgl.EID]
             ),

@@ -95,20 +95,17 @@ def layer(case: Case) -> Module:
     return network.with_parameters(case, conv, values.values())
 
 
-def widths(num_features: int, hidden: int, num_classes: int) -> tuple[tuple[int, int, int], ...]:
-    """Return, for both layers of a network, the width of the input, the number of heads and a head's width.
-
-    On Cora the published network has 8 heads of width 8, ELU, and one output head: hidden width 64.
-    """
-    width = _channels(hidden)
-    return (num_features, HEADS, width), (HEADS * width, 1, num_classes)
-
-
 def build(case: Case, seed: int = 0) -> Network:
-    """Return the two-layer network on a case's platform."""
-    shapes = widths(case.graph.num_features, case.spec.hidden, case.graph.num_classes)
+    """Return the two-layer network on a case's platform: HEADS heads, ELU, and one output head.
+
+    On Cora the published network has 8 heads of width 8: hidden width 64.
+    """
+    width = _channels(case.spec.hidden)
     apply = _on_dgl if case.spec.platform == "dgl" else load(case.spec.platform).apply
-    layers = [_library_layer(case, "GATConv", *shape) for shape in shapes]
+    layers = [
+        _library_layer(case, "GATConv", case.graph.num_features, HEADS, width),
+        _library_layer(case, "GATConv", HEADS * width, 1, case.graph.num_classes),
+    ]
     return network.with_random_parameters(case, network.Network(layers, apply, "elu"), seed)
 
 
@@ -163,10 +160,7 @@ def transformer_layer(case: Case) -> Module:
     is zero, and only rounding errors could be compared.
     """
     width = case.spec.hidden
-    matrices = (inputs.pattern(4 * width, width) / width**0.5).chunk(4)
-    vectors = inputs.pattern(4 * width, 1).squeeze(1).chunk(4)
-    conv = pyg_nn.TransformerConv(width, width // HEADS, HEADS)
-    network.with_parameters(case, conv, (*matrices, *vectors))
+    conv = network.with_random_parameters(case, pyg_nn.TransformerConv(width, width // HEADS, HEADS))
     conv.lin_key.bias.requires_grad_(False)
     return conv
 

@@ -1,5 +1,6 @@
 """The symmetric normalisation of a graph convolution, its two counterparts in DGL, and self-loops."""
 
+from functools import partial
 from typing import Any
 
 from ..annotations import Graph, Tensor
@@ -42,8 +43,10 @@ def degree_norm(graph: Graph, _like: Tensor) -> Tensor:
     return graph.edge_index[0].bincount(minlength=graph.num_nodes).clamp(min=1).double().rsqrt()
 
 
+_operation = partial(operation, group="normalisation")
+
 OPERATIONS = (
-    operation(
+    _operation(
         "gcn_norm",
         pyg=Call(
             "gcn_norm on edge_index",
@@ -58,16 +61,14 @@ OPERATIONS = (
         dgl="DGL divides by the sums at both ends, so its gradient differs: see edge_weight_norm",
         core=True,
         reference=gcn_norm,
-        group="normalisation",
     ),
-    operation(
+    _operation(
         "edge_weight_norm",
         dgl=Call("add_self_loop, EdgeWeightNorm", _dgl_weights, (_ROUNDING, DGL_HALF)),
         core=True,
         reference=edge_weight_norm,
-        group="normalisation",
     ),
-    operation(
+    _operation(
         "degree_norm",
         dgl=Call(
             "GraphConv's degrees ** -0.5",
@@ -76,9 +77,8 @@ OPERATIONS = (
         directions=(FORWARD,),
         reference=degree_norm,
         reads_all=False,  # only the dtype of its second input
-        group="normalisation",
     ),
-    operation(
+    _operation(
         "add_remaining_self_loops",
         pyg=Call(
             "add_remaining_self_loops",
@@ -96,6 +96,5 @@ OPERATIONS = (
         reference=lambda graph, weight: definitions.matrix(
             graph, *definitions.with_self_loops(graph, weight)
         ),
-        group="normalisation",
     ),
 )

@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..annotations import Case, Graph, Layer, Tensor
-from ..libraries import definitions, dgl, inputs, network, on_dgl, on_sparse, pyg_nn, torch, torch_sparse
+from ..libraries import definitions, dgl, network, on_dgl, on_sparse, pyg_nn, torch, torch_sparse
 from ..limits import DGL_HALF, SCATTER_ADD
 from ..operation import Call, Operation, operation
 from . import spmm
@@ -63,9 +63,7 @@ def layer(case: Case) -> Layer:
     else:
         convolutions = {relation: pyg_nn.SAGEConv(width, width) for relation in relations}
         layer = pyg_nn.HeteroConv(convolutions, aggr="sum")
-    matrices = inputs.pattern(2 * len(relations) * width, width).reshape(-1, width, width) / width**0.5
-    vectors = inputs.pattern(len(relations) * width, 1).reshape(-1, width)
-    return network.Layer(network.with_parameters(case, layer, (*matrices, *vectors)), layer.parameters())
+    return network.Layer(network.with_random_parameters(case, layer), layer.parameters())
 
 
 def _on_pyg(relations: "dict[Relation, Any]", layer: Layer, features: dict[str, Tensor]) -> Any:

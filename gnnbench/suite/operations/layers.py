@@ -32,11 +32,7 @@ def _sage(case: Case, fan_in: int, fan_out: int) -> Module:
 
 def sage_layer(case: Case) -> Module:
     """Make a GraphSAGE layer with mean aggregation, whose input and output have the hidden width."""
-    width = case.spec.hidden
-    matrices = (inputs.pattern(2 * width, width) / (2 * width) ** 0.5).chunk(2)
-    return network.with_parameters(
-        case, _sage(case, width, width), (*matrices, inputs.pattern(width, 1).squeeze(1))
-    )
+    return network.with_random_parameters(case, _sage(case, case.spec.hidden, case.spec.hidden))
 
 
 def sage_graph(case: Case) -> Any:
@@ -184,28 +180,25 @@ def _passed(entries: Tensor, x: Tensor, weight: Tensor) -> Tensor:
 
 
 _operation = partial(operation, group="layers")
+_convolution = partial(_operation, reference=conv, reach=2)
 _call = partial(Call, run="apply", build="layer_graph")
 """Makes a call that applies a layer; the benchmark makes the layer."""
 
 OPERATIONS = (
-    _operation(
+    _convolution(
         "conv",
         pyg=_call("GCNConv"),
         sparse=_call("GCNConv on SparseTensor"),
         dgl=_call("GraphConv", limits=(DGL_HALF,)),
         torch="the plain PyTorch layer takes a normalised matrix: see conv_cached",
         core=True,
-        reference=conv,
-        reach=2,
     ),
-    _operation(
+    _convolution(
         "conv_cached",
         pyg=_call("GCNConv(cached=True)"),
         sparse=_call("GCNConv(cached=True)"),
         torch=_call("normalised CSR @ (x @ W)", limits=(MIXED,)),
         dgl=Call("GraphConv(norm='none'), weights", "apply_weighted", (DGL_HALF,), "normalized_graph"),
-        reference=conv,
-        reach=2,
     ),
     _operation(
         "sage_conv",

@@ -44,7 +44,6 @@ def seeds(graph: Graph) -> Tensor:
 
 
 _TYPES = ("target", "source")
-_edge_list = partial(listed, lambda graph: graph.edge_index)
 _by_target = partial(listed, lambda graph: graph.edge_index.flip(0))
 
 
@@ -167,11 +166,16 @@ def _mask(case: Case) -> Tensor:
 
 
 _operation = partial(operation, reads_all=False, group="structure")
+_selection = partial(
+    _operation, elsewhere="features are PyTorch tensors on this platform, too: see torch", linear=True
+)
+_on_edges = partial(Call, build="numbered_edges")
+_on_coo = partial(Call, run=_torch, limits=_COO, build=_by_target)
 
 OPERATIONS = (
     _operation(
         "subgraph",
-        pyg=Call("utils.subgraph(relabel_nodes=True)", _subgraph_pyg, build=_edge_list, nodes=half),
+        pyg=_on_edges("utils.subgraph(relabel_nodes=True)", _subgraph_pyg, nodes=half),
         sparse=Call(
             "torch_sparse.saint_subgraph",
             _subgraph_sparse,
@@ -179,18 +183,14 @@ OPERATIONS = (
             lambda case: on_sparse.structure(case).fill_cache_(),
             nodes=half,
         ),
-        torch=Call(
-            "COO.index_select, twice", _torch, _COO, _by_target, nodes=lambda graph: (half(graph),) * 2
-        ),
+        torch=_on_coo("COO.index_select, twice", nodes=lambda graph: (half(graph),) * 2),
         dgl=Call("dgl.node_subgraph", _subgraph_dgl, nodes=half),
         reference=subgraph,
     ),
     _operation(
         "bipartite_subgraph",
-        pyg=Call(
-            "utils.bipartite_subgraph(relabel_nodes=True)", _bipartite_pyg, build=_edge_list, nodes=halves
-        ),
-        torch=Call("COO.index_select of rows, then of columns", _torch, _COO, _by_target, nodes=halves),
+        pyg=_on_edges("utils.bipartite_subgraph(relabel_nodes=True)", _bipartite_pyg, nodes=halves),
+        torch=_on_coo("COO.index_select of rows, then of columns", nodes=halves),
         dgl=Call(
             "dgl.node_subgraph of two types of nodes",
             _subgraph_dgl,
@@ -202,12 +202,11 @@ OPERATIONS = (
     ),
     _operation(
         "k_hop_subgraph",
-        pyg=Call(
+        pyg=_on_edges(
             "utils.k_hop_subgraph",
             _k_hop_pyg,
             (_MAPPING,),
-            _edge_list,
-            lambda output, *_: (output[0], _by_source(output[1], len(output[0])), output[2]),
+            result=lambda output, *_: (output[0], _by_source(output[1], len(output[0])), output[2]),
             nodes=seeds,
         ),
         dgl=Call(
@@ -220,20 +219,16 @@ OPERATIONS = (
         directions=(FORWARD,),
         reference=k_hop_subgraph,
     ),
-    _operation(
+    _selection(
         "mask_select",
         pyg=Call("utils.mask_select", lambda mask, x: utils.mask_select(x, 0, mask), build=_mask),
         torch=Call("x[mask]", lambda mask, x: x[mask], build=_mask),
-        elsewhere="features are PyTorch tensors on this platform, too: see torch",
         reference=lambda graph, x: x[mask(graph)],
-        linear=True,
     ),
-    _operation(
+    _selection(
         "index_select",
         pyg=Call("utils.select", lambda nodes, x: utils.select(x, nodes, 0), build=_nodes),
         torch=Call("torch.index_select", lambda nodes, x: torch.index_select(x, 0, nodes), build=_nodes),
-        elsewhere="features are PyTorch tensors on this platform, too: see torch",
         reference=lambda graph, x: x[shuffled_half(graph)],
-        linear=True,
     ),
 )

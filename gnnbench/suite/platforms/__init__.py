@@ -1,18 +1,22 @@
 """The platforms: libraries, or alternative implementations in a library, with a module for each.
 
-Importing this module does not import any library; its functions do.
+Each module defines `structure(case)`, which makes the graph for sparse products; `layer(weight, bias,
+cached)`, which makes a graph convolution; `layer_graph(case)`, which makes the graph that layers take;
+`apply(graph, layer, x)`; and `values(output)`, which returns a dense output, or the weights [M] of a graph.
+Importing this package does not import any library; its functions do.
 """
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...engine.ground.packages import install_command, unusable
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import Tensor
 
     from ..case import Case
     from ..graphs.graph import Graph
@@ -88,28 +92,6 @@ def chosen(build: Callable[..., Any], nodes: "Callable[[Graph], Any]", case: "Ca
     return Chosen(graph, tree_map(lambda part: part.to(case.device, case.index_dtype), nodes(case.graph)))
 
 
-class PlatformModule(Protocol):
-    """What each platform's module defines."""
-
-    def structure(self, case: "Case") -> Any:
-        """Make the graph for sparse products: a CSR tensor, a SparseTensor or a DGLGraph."""
-
-    def entries(self, output: Any) -> "Tensor | None":
-        """Return a graph's targets and sources in order, int64 [2, M]. None if the output is dense."""
-
-    def values(self, output: Any) -> "Tensor":
-        """Return a dense output, or the weights [M] of a graph."""
-
-    def layer(self, weight: "Tensor", bias: "Tensor", *, cached: bool = False) -> "nn.Module":
-        """Make the platform's graph convolution from weight [in, out] and bias [out]."""
-
-    def layer_graph(self, case: "Case") -> Any:
-        """Make the graph that `layer` takes."""
-
-    def apply(self, graph: Any, layer: "nn.Module", x: "Tensor") -> "Tensor":
-        """Return a layer's output for x [N, in]."""
-
-
 def why_not_on(name: str, device: str) -> str | None:
     """Import a library; return why it cannot work on a device and what to do. Returns None if it can work.
 
@@ -153,7 +135,7 @@ def without_pyg_lib() -> Iterator[None]:
         vars(typing).update(switches)
 
 
-def load(name: str) -> PlatformModule:
+def load(name: str) -> ModuleType:
     """Import a platform's module and its library."""
     module = "pyg" if name in ("compiled", "pyg_lib") else name  # the same graphs and layers
-    return cast("PlatformModule", importlib.import_module(f".{module}", __package__))
+    return importlib.import_module(f".{module}", __package__)

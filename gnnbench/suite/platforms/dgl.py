@@ -28,14 +28,6 @@ def layer(weight: Tensor, bias: Tensor, *, cached: bool = False) -> nn.Module:
     return conv
 
 
-def entries(output: Tensor | DGLGraph) -> Tensor | None:
-    """Return a graph's targets and sources, int64 [2, M]. Returns None if the output is dense."""
-    if isinstance(output, Tensor):
-        return None
-    source, target = output.edges()
-    return torch.stack((target, source)).long()
-
-
 def values(output: Tensor | DGLGraph) -> Tensor:
     """Return a dense output, or a graph's weights."""
     return output if isinstance(output, Tensor) else output.edata["w"]

@@ -22,11 +22,6 @@ def layer(weight: Tensor, bias: Tensor, *, cached: bool = False) -> nn.Module:
     return conv
 
 
-def entries(output: Tensor | tuple[Tensor, Tensor]) -> Tensor | None:
-    """Return the targets and sources of (edge_index, weight), int64 [2, M]. None if the output is dense."""
-    return None if isinstance(output, Tensor) else output[0].flip(0).long()
-
-
 def values(output: Tensor | tuple[Tensor, Tensor]) -> Tensor:
     """Return a dense output, or the weight of (edge_index, weight)."""
     return output if isinstance(output, Tensor) else output[1]

@@ -1,20 +1,11 @@
 """PyG and torch_sparse on SparseTensor, with targets as rows (`adj_t`)."""
 
-import torch
 from torch import Tensor
 from torch_sparse import SparseTensor
 
 from ..case import Case
 from . import pyg
 from .pyg import apply, layer, numbered_edges  # noqa: F401 - see `load`
-
-
-def entries(output: Tensor | tuple[Tensor, Tensor] | SparseTensor) -> Tensor | None:
-    """Return rows and columns of a SparseTensor, int64 [2, M]; for other outputs, see `pyg.entries`."""
-    if not isinstance(output, SparseTensor):
-        return pyg.entries(output)
-    row, column, _ = output.coo()
-    return torch.stack((row, column))
 
 
 def values(output: Tensor | tuple[Tensor, Tensor] | SparseTensor) -> Tensor:

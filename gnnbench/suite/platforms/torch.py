@@ -33,10 +33,6 @@ def apply(graph: Any, layer: nn.Module, x: Tensor) -> Tensor:
     return layer(graph, x)
 
 
-def entries(output: Tensor) -> None:
-    """Return None: outputs are dense, or sorted COO matrices."""
-
-
 def values(output: Tensor) -> Tensor:
     """Return a dense output, or the values of a COO matrix."""
     return output.coalesce().values() if output.is_sparse else output

@@ -28,15 +28,8 @@ _MARKERS = {
     choice.DEFAULT: "the benchmarks that run unless a test id, -m or --gnn-all selects others: the core "
     "kernels and an example of each group; more with a file's name or -k. gnnbench sets this marker.",
 }
-_WHEN_RUN = (
-    "..case",
-    "..graphs.load",
-    "..kept_reference",
-    "..platforms.torch",
-    "..training",
-    "..verify",
-)
-"""Modules that the fixtures import when a benchmark runs."""
+_WHEN_RUN = ("..graphs.load", "..training", "..verify")
+"""Modules that the fixtures import, with what they import, when a benchmark runs."""
 
 
 @pytest.hookimpl(trylast=True)

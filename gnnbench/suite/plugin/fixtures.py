@@ -7,7 +7,7 @@ of the same name replaces the one here.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -74,7 +74,7 @@ def case(
 
 
 @pytest.fixture
-def library(platform: str, device: str) -> platforms.PlatformModule:
+def library(platform: str, device: str) -> ModuleType:
     """The platform's module; skips the test if the library does not work on the device."""
     if reason := platforms.why_not_on(platform, device):
         pytest.skip(reason)
@@ -82,13 +82,13 @@ def library(platform: str, device: str) -> platforms.PlatformModule:
 
 
 @pytest.fixture
-def kernel(library: platforms.PlatformModule, platform: str, operation: str) -> Kernel:  # noqa: ARG001
+def kernel(library: ModuleType, platform: str, operation: str) -> Kernel:  # noqa: ARG001
     """The platform's kernel: `build(case)` makes its graph structure, `run(structure, ...)` is timed."""
     return operations.OPERATIONS[operation].kernel(platform)
 
 
 @pytest.fixture
-def training(case: "Case", library: platforms.PlatformModule) -> "Training":
+def training(case: "Case", library: ModuleType) -> "Training":
     """The platform's model, optimiser and tensors for an epoch."""
     from ..training import prepare
 
@@ -169,7 +169,7 @@ def _failing(spec: Spec, when: str = "") -> Iterator[None]:
 def measure(
     request: pytest.FixtureRequest,
     case: "Case",
-    library: platforms.PlatformModule,
+    library: ModuleType,
     rates: "Callable[[str], Rates]",
     kept_reference: "KeptReference",
     benchmark: Any,

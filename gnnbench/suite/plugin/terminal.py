@@ -12,7 +12,7 @@ from ...engine.show import console
 from ...engine.show.lines import Note, wrapped
 from ...engine.store.run_file import part_of
 from .. import counter_baseline
-from ..table import TableRow, document, notes, reading
+from ..table import document, interval, notes, reading
 from .choice import choice_of
 from .session import COUNTED, run_of, spec_of
 
@@ -44,8 +44,8 @@ def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
     spec, row = spec_of(item), None
     result = "checked" if seconds is None else f"{units.seconds(seconds):>9}"
     if "measurement" in part:
-        row = TableRow.of(spec, part_of(benchmark.extra_info))
-        result += f" {row.interval.text:>6}"
+        row = spec, part_of(benchmark.extra_info)
+        result += f" {interval(row).text:>6}"
     result = out_of_memory or result
     if counts:
         result = f"{counts['operators']:5} operators {counts['host_reads']:3} synchronisations"

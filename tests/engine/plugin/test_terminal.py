@@ -5,13 +5,14 @@ import re
 import pytest
 from _pytest.terminal import TerminalReporter
 
+from gnnbench.engine.measure.measurement import Measurement
 from gnnbench.engine.plugin.limits import GATE
 from gnnbench.engine.plugin.terminal import PROGRESS, FailureText, fail, shorten_table
 from gnnbench.engine.show.lines import Note
+from gnnbench.engine.store.parts import FORMAT_VERSION, BenchmarkPart
 from gnnbench.suite.plugin import terminal
 from gnnbench.suite.plugin.progress import SessionProgress
 from gnnbench.suite.spec import Spec
-from gnnbench.suite.table import TableRow
 from tests import terminal as screens
 from tests.engine.plugin.recorded import collected
 from tests.runs import SMALL, environment, pytest_on_cpu, run_kernels
@@ -172,9 +173,10 @@ def entry(spec, **results):
 @pytest.mark.parametrize(("options", "shown"), [((), 3), (("-q",), 3), (("-v",), 8)], ids=str)
 def test_the_first_note_stands_below_the_tables_unless_all_are_asked_for(pytester, options, shown):
     reporter, screen = reporting(pytester.parseconfigure("--gnn-device=cpu", *options))
-    remarks = tuple(f"remark {number}" for number in range(6))
-    rows = [TableRow(spec, 1e-3, None, None, None, None, None, None, remarks) for spec in SPECS]
-    terminal.summarize(reporter, [entry(row.spec, row=row, seconds=1e-3) for row in rows])
+    types = [f"Type{number}" for number in range(6)]
+    measurement = Measurement("fake", "sampled", location_ns=1e6, low_ns=1e6, high_ns=1e6, not_copied=types)
+    part = BenchmarkPart(FORMAT_VERSION, measurement=measurement)
+    terminal.summarize(reporter, [entry(spec, row=(spec, part), seconds=1e-3) for spec in SPECS])
     _, below = re.split(r"pyg +1\.00 ms", screen.getvalue())
     lines = below.partition("\n\n")[0].splitlines()[1:]
     assert len(lines) == shown

@@ -1,7 +1,7 @@
 import pytest
 
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.suite.graphs.readers import matrix_market
+from gnnbench.suite.graphs.load import matrix_market
 
 
 def write(folder, text):
@@ -42,8 +42,8 @@ UNREADABLE = "not a readable Matrix Market file"
     [
         ("coordinate pattern symmetric\n3 3 3\n2 1\n", UNREADABLE),
         ("", UNREADABLE),
-        ("coordinate pattern general\n3 4 1\n2 1\n", "the matrix is 3 by 4"),
-        ("array real general\n1 1\n2\n", "the matrix is dense"),
+        ("coordinate pattern general\n3 4 1\n2 1\n", "in the format 'coordinate', 3 by 4; a graph"),
+        ("array real general\n1 1\n2\n", "in the format 'array', 1 by 1; a graph"),
     ],
 )
 def test_a_bad_file_is_one_line_with_its_name(tmp_path, text, message):
