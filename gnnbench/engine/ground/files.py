@@ -56,7 +56,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
     temporary = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
+            file.write(_encoded(content))
             file.flush()
             os.fsync(file.fileno())
         temporary.chmod(0o644)
@@ -70,11 +70,16 @@ def save(path: Path, content: str | bytes, read: Iterable[Path] = ()) -> None:
     _check_is_no_input(path, read)
     try:
         if path.exists() and not path.is_file():
-            path.write_bytes(content.encode() if isinstance(content, str) else content)
+            path.write_bytes(_encoded(content))
         else:
             write_whole(real_path(path), content)  # a link, such as /dev/stdout, stays one
     except OSError as error:
         raise UsageError(f"{path} cannot be written ({error.strerror})") from None
+
+
+def _encoded(content: str | bytes) -> bytes:
+    """Return content in UTF-8. `?` replaces a byte of the command line that is not UTF-8."""
+    return content if isinstance(content, bytes) else content.encode(errors="replace")
 
 
 def _check_is_no_input(path: Path, read: Iterable[Path]) -> None:
