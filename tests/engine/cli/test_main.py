@@ -104,6 +104,20 @@ def test_a_required_package_that_was_removed_is_a_line(monkeypatch, in_process):
     assert found.stderr == "gnnbench: msgspec is not installed: pip install msgspec\n"
 
 
+def test_what_the_machine_lacks_is_a_line(monkeypatch, in_process, tmp_path):
+    (tmp_path / "torn.so").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(listing, "run", lambda _options: import_module("torn"))
+    lines = [in_process("list").stderr]
+    monkeypatch.setattr(listing, "run", lambda _options: bytearray(2**62))
+    lines.append(in_process("list").stderr)
+    assert [line.partition(": ")[2].partition(": ")[0] for line in lines] == [
+        "torn cannot be imported",
+        "memory ran out",
+    ]
+    assert all(line.endswith("(ulimit -v)\n") for line in lines)
+
+
 @pytest.mark.parametrize(("command", "told"), [("list", True), ("--help", False)])
 @pytest.mark.parametrize("output", ["/dev/full", "closed"])
 def test_the_interpreter_has_nothing_to_add_at_its_end(command, output, told):
