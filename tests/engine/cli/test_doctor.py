@@ -139,7 +139,6 @@ QUIET = {
     "CurrentClocksEventReasons": 3,
     "PowerManagementLimit": 700_000,
     "ComputeRunningProcesses": [],
-    "PersistenceMode": 1,
     "ComputeMode": 0,
 }
 
