@@ -32,7 +32,7 @@ _APPS = Path(__file__).parents[2] / "apps"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code, see docs/cli.md."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    with streams.prepared(), signals.as_ctrl_c() as signal:
+    with streams.prepared(), signals.as_ctrl_c() as received:
         try:
             status = _run(words)
         except UsageError as error:
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             status = _failed(_fault_of_machine(error) or bug)
         finally:
             streams.discard()
-    return 128 + signal.number if signal.number else status
+    return 128 + received[-1] if received else status
 
 
 def _run(words: list[str]) -> int:
