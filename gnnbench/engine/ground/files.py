@@ -68,7 +68,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
 def save(path: Path, content: str | bytes, read: Iterable[Path] = ()) -> None:
     """Write a file that a user named, or into a device or pipe. Refuse one of the input files, `read`."""
     _check_is_no_input(path, read)
-    with _writing(path, "choose another file"):
+    with _writing(path):
         if path.exists() and not path.is_file():
             path.write_bytes(_encoded(content))
         else:
@@ -88,7 +88,7 @@ def _check_is_no_input(path: Path, read: Iterable[Path]) -> None:
 def check_writable(path: Path, read: Iterable[Path] = ()) -> None:
     """Check that a file can be written, before anything is measured for it."""
     _check_is_no_input(path, read)
-    with _writing(path, "choose another file"):
+    with _writing(path, ": choose another file"):
         if path.is_char_device() or path.is_fifo():
             return
         if path.is_dir():
@@ -98,23 +98,23 @@ def check_writable(path: Path, read: Iterable[Path] = ()) -> None:
 
 def check_folder(folder: Path) -> None:
     """Make a folder, and check that it can be written, before anything is measured for it."""
-    with _writing(f"the folder {folder}", "make it writable, or choose another"):
+    with _writing(f"the folder {folder}", "; make it writable, or choose another"):
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
 
 
 @contextmanager
-def _writing(what: Path | str, remedy: str) -> Iterator[None]:
+def _writing(what: Path | str, remedy: str = "") -> Iterator[None]:
     """Raise UsageError if the block cannot write a file or folder."""
     try:
         yield
     except OSError as error:
-        raise UsageError(f"{what} cannot be written ({error.strerror or error}); {remedy}") from error
+        raise UsageError(f"{what} cannot be written ({error.strerror or error}){remedy}") from error
 
 
 def writing(cache: Path) -> AbstractContextManager[None]:
     """Raise UsageError if the block cannot write into the cache folder."""
-    return _writing(f"the cache folder {cache}", f"set {CACHE_VARIABLE} to another folder")
+    return _writing(f"the cache folder {cache}", f"; set {CACHE_VARIABLE} to another folder")
 
 
 @contextmanager

@@ -96,26 +96,23 @@ def test_a_mistake_of_ours_is_exit_2_and_a_traceback(monkeypatch, in_process):
     assert "ZeroDivisionError" in found.stderr
 
 
-def test_a_required_package_that_was_removed_is_a_line(monkeypatch, in_process):
-    monkeypatch.setitem(sys.modules, "msgspec", None)
-    monkeypatch.setattr(listing, "run", lambda _options: import_module("msgspec"))
-    found = in_process("list")
-    assert found.returncode == 2
-    assert found.stderr == "gnnbench: msgspec is not installed: pip install msgspec\n"
-
-
-def test_what_the_machine_lacks_is_a_line(monkeypatch, in_process, tmp_path):
+@pytest.mark.parametrize(
+    ("run", "line"),
+    [
+        (lambda _: import_module("msgspec"), "msgspec is not installed: pip install msgspec\n"),
+        (lambda _: import_module("torn"), "torn cannot be imported: "),
+        (lambda _: bytearray(2**62), "memory ran out: "),
+    ],
+)
+def test_what_the_machine_lacks_is_a_line(monkeypatch, in_process, tmp_path, run, line):
     (tmp_path / "torn.so").touch()
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(listing, "run", lambda _options: import_module("torn"))
-    lines = [in_process("list").stderr]
-    monkeypatch.setattr(listing, "run", lambda _options: bytearray(2**62))
-    lines.append(in_process("list").stderr)
-    assert [line.partition(": ")[2].partition(": ")[0] for line in lines] == [
-        "torn cannot be imported",
-        "memory ran out",
-    ]
-    assert all(line.endswith("(ulimit -v)\n") for line in lines)
+    monkeypatch.setitem(sys.modules, "msgspec", None)
+    monkeypatch.setattr(listing, "run", run)
+    found = in_process("list")
+    assert found.returncode == 2
+    assert found.stderr.startswith(f"gnnbench: {line}")
+    assert "Traceback" not in found.stderr
 
 
 @pytest.mark.parametrize(("command", "told"), [("list", True), ("--help", False)])

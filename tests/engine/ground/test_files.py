@@ -60,7 +60,7 @@ def test_a_byte_of_the_command_line_that_is_no_utf_8_is_written_as_a_question_ma
 
 
 def test_what_cannot_be_written_is_one_line(tmp_path):
-    with pytest.raises(UsageError, match=r"/proc/x/page.html cannot be written \(.*\); choose another file$"):
+    with pytest.raises(UsageError, match=r"/proc/x/page.html cannot be written \(.*\)$"):
         save(Path("/proc/x/page.html"), "a page")
     (tmp_path / "file").touch()
     refused = pytest.raises(UsageError, match=r"the cache folder .* cannot be written .* GNNBENCH_CACHE")
