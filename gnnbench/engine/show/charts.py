@@ -1,5 +1,6 @@
 """Parts and styles that charts share. Altair makes a chart's Vega-Lite spec, and vl-convert draws it."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +16,7 @@ Spec = dict[str, Any]
 """A Vega-Lite spec."""
 Row = Mapping[str, Any]
 
+_FEWEST_TICKS = 3
 _GAP = 0.5
 """Minimum space between the texts of two rows, in font sizes."""
 _NAMES = 0.75
@@ -163,8 +165,16 @@ def rows_of(rows: Iterable[Row]) -> alt.Chart:
     return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
 
 
-def log_axis(style: Style) -> alt.Axis:
-    return alt.Axis(format="~g", tickCount=style.ticks, labelOverlap=True, grid=not style.narrow)
+def log_axis(values: Sequence[float], style: Style) -> alt.Axis:
+    """Return an axis for a log scale. Ticks are at 1, 2, 5, 10, ..., or evenly spaced in a short range."""
+    low, high = min(values), max(values)
+    first_power, last_power = (math.floor(math.log10(value)) for value in (low, high))
+    ticks = [factor * 10.0**power for power in range(first_power, last_power + 1) for factor in (1, 2, 5)]
+    visible = [tick for tick in ticks if low <= tick <= high]
+    if len(visible) < _FEWEST_TICKS:
+        visible = round_ticks(low, high, style.ticks)
+    # With explicit values, Vega does not drop labels that it considers too close together.
+    return alt.Axis(format="~g", labelOverlap=True, grid=not style.narrow, values=visible)
 
 
 def verdict_fields(judgement: Judgement) -> dict[str, Any]:
@@ -185,6 +195,15 @@ def verdict_marks(rows: alt.Chart, x: alt.X, style: Style) -> alt.Chart:
         fillOpacity=alt.FillOpacity("sure:Q", scale=None),
         opacity=alt.Opacity("strength:Q", scale=None),
     )
+
+
+def round_ticks(low: float, high: float, most: int) -> list[float]:
+    """Return evenly spaced round numbers from `low` to `high`, no more than about `most`."""
+    if low == high:
+        return [low]
+    power = 10.0 ** math.floor(math.log10((high - low) / most))
+    step = next(factor * power for factor in (1, 2, 5, 10) if (high - low) / (factor * power) <= most)
+    return [round(step * number, 12) for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
 class Rows:

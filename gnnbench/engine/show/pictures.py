@@ -123,7 +123,7 @@ def chart_of_ratios(labelled_rows: Sequence[tuple[str, Compared]], effect: float
     x = alt.X(
         "ratio:Q",
         scale=alt.Scale(type="log", domain=[low, high], nice=False, clamp=True),
-        axis=log_axis(style),
+        axis=log_axis([low, high], style),
         title="time of the head / time of the base (log scale)",
     )
     limits = {"low": 1 / (1 + effect), "high": 1 + effect, "unchanged": 1.0}
@@ -185,10 +185,11 @@ def chart_of_times(benchmarks: Sequence[Row], unit: str, style: Style) -> Spec:
     """Return the chart of times with their intervals; `benchmarks`: what `Time.row` returns."""
     rows = Rows([row["label"] for row in benchmarks], [row["text"] for row in benchmarks], style)
     base = rows_of({**row, "row": number} for number, row in enumerate(benchmarks)).encode(y=rows.y())
+    values = [row[name] for row in benchmarks for name in ("time", "least", "most") if row.get(name)]
     x = alt.X(
         "time:Q",
         scale=alt.Scale(type="log", nice=False, padding=style.font_size),
-        axis=log_axis(style),
+        axis=log_axis(values or [1.0], style),
         title=f"time of a call, {unit} (log scale)",
     )
     width = style.font_size

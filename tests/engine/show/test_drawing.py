@@ -1,7 +1,7 @@
 from gnnbench.engine.judge.comparison import Compared
 from gnnbench.engine.judge.memory import MemoryChange
 from gnnbench.engine.judge.verdict import Judgement
-from gnnbench.engine.show.charts import SLIDE, for_page, svg
+from gnnbench.engine.show.charts import PAGE, SLIDE, for_page, log_axis, svg
 from gnnbench.engine.show.pictures import chart_of_ratios, chart_of_times
 
 NAME = "<script>alert(1)</script> \"' onload=x & datum.x ${y}"
@@ -29,3 +29,13 @@ def test_a_page_has_a_chart_in_two_widths_in_which_a_hostile_name_is_text():
     text = svg(chart_of_times([shown], "ms", SLIDE))
     assert "<script" not in text
     assert "a???b" in text
+
+
+def test_log_axes_have_ticks():
+    for values, ticks in (
+        ([1, 30], [1, 2, 5, 10, 20]),
+        ([1.02, 1.3], [1.05, 1.1, 1.15, 1.2, 1.25, 1.3]),
+        ([0.97, 1.031], [0.97, 0.98, 0.99, 1.0, 1.01, 1.02, 1.03]),
+        ([3], [3]),
+    ):
+        assert log_axis(values, PAGE).to_dict()["values"] == ticks
