@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..ground import codec, git, json_io, units
 from ..ground.cpu import RealTime
-from ..ground.errors import UsageError
+from ..ground.errors import UsageError, unknown_name
 from ..ground.options import Option, whole_number
 from ..show.lines import Note
 from ..show.progress import Progress
@@ -131,11 +131,9 @@ def _show(options: argparse.Namespace) -> int:
     if not (records := store.records()):
         raise UsageError(f"there are no records in {store.root}; make one: gnnbench baseline record")
     if options.environment:
-        names = ", ".join(sorted({record.environment for record in records}))
+        if options.environment not in (names := {record.environment for record in records}):
+            raise unknown_name("environment", options.environment, names)
         records = store.records(options.environment)
-        if not records:
-            text = f"there are no records of environment {options.environment}; environments with records"
-            raise UsageError(f"{text}: {names}")
     newest = {record.environment: record for record in records}.values()
     record, runs = max(((row, row.read()) for row in newest), key=lambda row: row[1][0].datetime)
     details = runs[0].part.record

@@ -59,8 +59,7 @@ def examine(options: Mapping[str, Any], cache: Path) -> Iterator[Diagnosis]:
     size = f"{host.cores} cores, {host.threads} threads, {host.memory_bytes / 2**30:.0f} GiB"
     yield Diagnosis("processor", "ok", f"{host.cpu}, {host.architecture}, {size}")
     yield Diagnosis("system", "ok", _system(host))
-    yield from _processor_disturbances(host)
-    yield from _system_disturbances(host)
+    yield from _disturbances(host)
     if host.gpu:
         yield from _gpu_disturbances(host.gpu)
 
@@ -100,7 +99,7 @@ def _system(host: Environment) -> str:
     return ", ".join(filter(None, settings))
 
 
-def _processor_disturbances(host: Environment) -> Iterator[Diagnosis]:
+def _disturbances(host: Environment) -> Iterator[Diagnosis]:
     if host.wait_policy.upper() != "PASSIVE":
         yield _note(
             "idle threads",
@@ -134,9 +133,6 @@ def _processor_disturbances(host: Environment) -> Iterator[Diagnosis]:
             "the clock depends on temperature and on how many cores are busy",
             f"echo {switch.format('/sys/devices/system/cpu')}",
         )
-
-
-def _system_disturbances(host: Environment) -> Iterator[Diagnosis]:
     load = psutil.getloadavg()[0]
     if load > host.cores / 4:
         yield _note("load", f"{load:.1f} on {host.cores} cores in the last minute", "stop other programs")

@@ -32,7 +32,7 @@ _APPS = Path(__file__).parents[2] / "apps"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code, see docs/cli.md."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    with streams.prepared(), signals.as_ctrl_c() as signal:
+    with streams.prepared(), signals.as_ctrl_c() as received:
         try:
             status = _run(words)
         except UsageError as error:
@@ -47,10 +47,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             status = _failed(one_line(f"{where}{error.strerror or error}"))
         except Exception as error:  # noqa: BLE001 - Python's exit code for an exception, 1, means "slower" here
             bug = f"this is a bug in gnnbench, please report it\n{traceback.format_exc()}"
-            status = _failed(_missing_package(error) or bug)
+            status = _failed(_fault_of_machine(error) or bug)
         finally:
             streams.discard()
-    return 128 + signal.number if signal.number else status
+    return 128 + received[-1] if received else status
 
 
 def _run(words: list[str]) -> int:
@@ -81,11 +81,19 @@ def _unknown(parser: argparse.ArgumentParser, words: Sequence[str]) -> UsageErro
     return UsageError(f"unknown argument '{words[0]}'{hint}")
 
 
-def _missing_package(error: Exception) -> str | None:
-    """Return how to install a package that could not be imported. Returns None for other errors."""
-    if isinstance(error, ModuleNotFoundError) and error.name:
-        return missing((error.name.partition(".")[0],))
-    return None
+def _fault_of_machine(error: Exception) -> str | None:
+    """Return which package or memory the machine lacks, and what to do. Returns None for other errors."""
+    if isinstance(error, MemoryError):
+        return "memory ran out: stop other programs, or raise the limit of memory (ulimit -v)"
+    if not isinstance(error, ImportError) or not error.name:
+        return None
+    package = error.name.partition(".")[0]
+    if isinstance(error, ModuleNotFoundError):
+        return missing((package,))
+    if package == __name__.partition(".")[0]:
+        return None
+    reason = one_line(f"{package} cannot be imported: {error}")
+    return f"{reason}; install it again, or raise the limit of memory (ulimit -v)"
 
 
 def _failed(text: str) -> int:

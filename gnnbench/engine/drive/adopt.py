@@ -31,6 +31,10 @@ _MOST_FILES = 3
 _REQUIREMENTS = "requirements.txt"
 _COMPILED = (".c", ".cc", ".cpp", ".cu", ".pyx", ".rs")
 _HASHED = "hashFiles('pyproject.toml', 'setup.*', 'requirements*.txt', '.github/workflows/benchmarks.yml')"
+_BUILDS = re.compile(
+    r"ext_modules|cmake|scikit.build|meson|maturin|setuptools.rust|cython|nanobind", re.IGNORECASE
+)
+"""What a `setup.py` or `pyproject.toml` contains if installing the package compiles code."""
 _EXTRAS = ("test", "tests", "testing", "dev")
 
 
@@ -102,7 +106,9 @@ def make(project: Project, action: str | None, *, settings: bool) -> Adoption:
         subfolder = "".join(f' / "{name}"' for name in project.survey.root.relative_to(project.folder).parts)
         texts[_FOLDER / "conftest.py"] = template("conftest.py.txt").replace("BELOW", subfolder)
     if settings:
-        texts[PurePath("gnnbench.toml")] = template("gnnbench.toml")
+        texts[PurePath("gnnbench.toml")] = template("gnnbench.toml").replace(
+            "@BUILD@", _build(project.folder)
+        )
     texts[_WORKFLOW] = _workflow(project, action)
     existing = tuple(path for path in texts if os.path.lexists(project.folder / path))
     files = {path: text for path, text in texts.items() if path not in existing}
@@ -116,7 +122,6 @@ def make(project: Project, action: str | None, *, settings: bool) -> Adoption:
 def _workflow(project: Project, action: str | None) -> str:
     """Return the text of the workflow. `action`: see `make`."""
     clone = action if action and action.startswith("/") else ""
-    is_compiled = any(name.endswith(_COMPILED) for name in git.tracked_files(project.folder))
     steps = template("steps.yml").rstrip("\n")
     step = "      - if: ${{ steps.changed.outputs.run == 'true' }}\n        "
     text = template("workflow.yml")
@@ -134,7 +139,7 @@ def _workflow(project: Project, action: str | None) -> str:
         "SETUP": "\n    ".join(_set_up(project)),
         "RUNNER": "self-hosted # zizmor: ignore[self-hosted-runner]" if clone else "ubuntu-24.04",
         "PYTHON": f"{sys.version_info.major}.{sys.version_info.minor}",
-        "KEY": "github.run_id" if is_compiled else _HASHED,  # compile in each run
+        "KEY": "github.run_id" if _is_compiled(project.folder) else _HASHED,  # compile in each run
         "PLACE": json.dumps(clone),
         "ACTION": "./.gnnbench # zizmor: ignore[self-repository]" if clone else action or UNKNOWN_ACTION,
         "ARGUMENTS": json.dumps(shlex.join([*project.suite, *project.options])),
@@ -156,8 +161,25 @@ def _set_up(project: Project) -> list[str]:
         settings = tomllib.loads(text_of(folder / "pyproject.toml")).get("project", {})
     extras = settings.get("optional-dependencies", ())
     extra = next((f"[{name}]" for name in _EXTRAS if name in extras), "")
-    builds = "--no-build-isolation " if "cpp_extension" in text_of(folder / "setup.py") else ""
-    return [*commands, f"{install} {builds}-e '.{extra}'" if extra else f"{install} {builds}-e ."]
+    path = f"-e '.{extra}'" if extra else "-e ."
+    return [*commands, f"{install} {_no_isolation(folder)}{path}"]
+
+
+def _is_compiled(folder: Path) -> bool:
+    return any(name.endswith(_COMPILED) for name in git.tracked_files(folder))
+
+
+def _build(folder: Path) -> str:
+    """Return the line of the settings that builds each version. Empty if installing compiles nothing."""
+    packaging = text_of(folder / "setup.py") + text_of(folder / "pyproject.toml")
+    if not (_BUILDS.search(packaging) and _is_compiled(folder)):
+        return ""
+    return f'build = "pip install {_no_isolation(folder)}."    # compiles each version that is compared\n'
+
+
+def _no_isolation(folder: Path) -> str:
+    """Return pip's option for a package that needs the installed torch to compile. Empty for others."""
+    return "--no-build-isolation " if "cpp_extension" in text_of(folder / "setup.py") else ""
 
 
 def template(name: str) -> str:

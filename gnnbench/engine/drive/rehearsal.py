@@ -6,9 +6,11 @@ It prints a line of JSON for each operation. Each one runs in its own fork, so a
 import json
 import multiprocessing
 import os
+import resource
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,8 @@ _WANTED = 12
 _SECONDS = 15.0
 """CPU time after which no further operation is tried."""
 _WAITING_SECONDS = 15
+_MOST_BYTES = 2**31
+"""How much memory a call may need. An array of NODES x NODES x FEATURES has 3.5 GiB."""
 _LATE = f"a call takes more than {_WAITING_SECONDS} s"
 
 
@@ -75,6 +79,10 @@ def _first_passing(start: str, alternatives: Sequence[Sequence[str]]) -> dict[st
 
 
 def _benchmark(function: Any, *arguments: Any, **keywords: Any) -> None:
+    used_bytes = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_DATA)
+    with suppress(ValueError):  # a lower limit holds already
+        resource.setrlimit(resource.RLIMIT_DATA, (used_bytes + _MOST_BYTES, hard_limit))
     result = function(*arguments, **keywords)
     if type(result).__name__ == "ndarray" and "Tensor" in {type(value).__name__ for value in arguments}:
         raise _UnfitError("a call converts tensors to NumPy arrays")

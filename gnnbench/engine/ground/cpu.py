@@ -81,7 +81,7 @@ class Placement:
     def watching(self) -> Iterator[None]:
         """Check whether the calls in this context start a thread or process.
 
-        One that another program starts meanwhile prevents pinning too: the system counts them together.
+        A thread or process of another program prevents pinning, too: the system counts all of them together.
         """
         newest = _last_started()
         yield

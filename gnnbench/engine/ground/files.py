@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import platformdirs
@@ -56,7 +56,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
     temporary = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
+            file.write(_encoded(content))
             file.flush()
             os.fsync(file.fileno())
         temporary.chmod(0o644)
@@ -68,13 +68,16 @@ def write_whole(path: Path, content: str | bytes) -> None:
 def save(path: Path, content: str | bytes, read: Iterable[Path] = ()) -> None:
     """Write a file that a user named, or into a device or pipe. Refuse one of the input files, `read`."""
     _check_is_no_input(path, read)
-    try:
+    with _writing(path):
         if path.exists() and not path.is_file():
-            path.write_bytes(content.encode() if isinstance(content, str) else content)
+            path.write_bytes(_encoded(content))
         else:
             write_whole(real_path(path), content)  # a link, such as /dev/stdout, stays one
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written ({error.strerror})") from None
+
+
+def _encoded(content: str | bytes) -> bytes:
+    """Return content in UTF-8. `?` replaces a byte of the command line that is not UTF-8."""
+    return content if isinstance(content, bytes) else content.encode(errors="replace")
 
 
 def _check_is_no_input(path: Path, read: Iterable[Path]) -> None:
@@ -85,40 +88,33 @@ def _check_is_no_input(path: Path, read: Iterable[Path]) -> None:
 def check_writable(path: Path, read: Iterable[Path] = ()) -> None:
     """Check that a file can be written, before anything is measured for it."""
     _check_is_no_input(path, read)
-    try:
+    with _writing(path, ": choose another file"):
         if path.is_char_device() or path.is_fifo():
             return
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, "it is a folder")
-        with tempfile.NamedTemporaryFile(dir=real_path(path).parent, prefix=f".{path.stem}-"):
-            pass
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written ({error.strerror}): choose another file") from None
+        tempfile.NamedTemporaryFile(dir=real_path(path).parent, prefix=f".{path.stem}-").close()
 
 
 def check_folder(folder: Path) -> None:
     """Make a folder, and check that it can be written, before anything is measured for it."""
-    try:
+    with _writing(f"the folder {folder}", "; make it writable, or choose another"):
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        reason = error.strerror or error
-        raise UsageError(
-            f"the folder {folder} cannot be written ({reason}); make it writable, or choose another"
-        ) from None
+        tempfile.TemporaryFile(dir=folder).close()
 
 
 @contextmanager
-def writing(cache: Path) -> Iterator[None]:
-    """Raise UsageError if the block cannot write into the cache folder."""
+def _writing(what: Path | str, remedy: str = "") -> Iterator[None]:
+    """Raise UsageError if the block cannot write a file or folder."""
     try:
         yield
     except OSError as error:
-        raise UsageError(
-            f"the cache folder {cache} cannot be written ({error.strerror or error}); "
-            f"set {CACHE_VARIABLE} to another folder"
-        ) from error
+        raise UsageError(f"{what} cannot be written ({error.strerror or error}){remedy}") from error
+
+
+def writing(cache: Path) -> AbstractContextManager[None]:
+    """Raise UsageError if the block cannot write into the cache folder."""
+    return _writing(f"the cache folder {cache}", f"; set {CACHE_VARIABLE} to another folder")
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Shards: parts of a suite's benchmarks, each run on a machine of its own."""
 
 import hashlib
+import re
 from dataclasses import dataclass
 
 from .errors import UsageError
@@ -17,11 +18,10 @@ class Shard:
     @classmethod
     def parse(cls, text: str) -> "Shard":
         """Read `1/4`."""
-        words = text.split("/")
-        numbers = [int(word) for word in words if word.isascii() and word.isdecimal() and len(word) < 10]  # noqa: PLR2004
-        if len(words) != 2 or len(numbers) != 2 or not 1 <= numbers[0] <= numbers[1]:  # noqa: PLR2004
+        match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
+        if not match or not 1 <= int(match[1]) <= int(match[2]):
             raise UsageError(f"shard {text!r} must be I/N with I from 1 to N, such as 1/4")
-        return cls(*numbers)
+        return cls(int(match[1]), int(match[2]))
 
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"

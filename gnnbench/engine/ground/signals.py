@@ -4,7 +4,6 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import FrameType
 
 from .cpu import RealTime
@@ -14,29 +13,21 @@ _TOGETHER_SECONDS = 1.0
 """Terminals, `timeout` and service managers send two signals; the second must not stop the cleanup."""
 
 
-@dataclass
-class Received:
-    """The signal that ended the command."""
-
-    number: int | None = None
-    """None if neither SIGTERM nor SIGHUP arrived."""
-
-
 @contextmanager
-def as_ctrl_c() -> Iterator[Received]:
-    """Raise KeyboardInterrupt on SIGTERM or SIGHUP.
+def as_ctrl_c() -> Iterator[list[int]]:
+    """Raise KeyboardInterrupt on SIGTERM or SIGHUP. Yield a list that receives the number of the signal.
 
     A signal that was ignored before, as under nohup, stays ignored. Outside the main thread, which receives
     the signals, this changes nothing.
     """
-    received = Received()
+    received: list[int] = []
     last = float("-inf")
 
     def end(number: int, _frame: FrameType | None) -> None:
         nonlocal last
         previous, last = last, RealTime.seconds()
         if last - previous > _TOGETHER_SECONDS:
-            received.number = number
+            received.append(number)
             raise KeyboardInterrupt
 
     is_main = threading.current_thread() is threading.main_thread()

@@ -5,8 +5,6 @@ import re
 from collections.abc import Sequence
 
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
-_MOST_DIGITS = 6
-"""Most digits of a bound near 0."""
 _LEAST_RATIO, _MOST_RATIO = 0.1, 100
 """Ratios below the first are inverted (`370x faster`). An upper bound above the second times the lower bound
 (at least 1) is cut: `over 100`."""
@@ -103,9 +101,7 @@ def interval(low: float | None, high: float | None, digits: int = 2) -> str:
     if low is None or high is None:
         return ""
     if 0 < high < _LEAST_RATIO:
-        digits = min(1 - math.floor(math.log10(high)), _MOST_DIGITS)
-    elif low > _MOST_RATIO:
-        digits = 0
+        digits = 1 - math.floor(math.log10(high))
     most = _MOST_RATIO * max(low, 1)
     upper = _beside_one(high, digits) if high <= most else f"over {most:,.0f}"
     return f"{_beside_one(low, digits)}-{upper}"

@@ -1,7 +1,7 @@
 """The pytest plugin: declares options, times and compares benchmarks, and registers the suite's plugin."""
 
 from collections.abc import Generator
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -58,22 +58,22 @@ def pytest_configure(config: pytest.Config) -> None:
         raise usage_error(str(error)) from None
     histogram.take_over(config)
     register(LimitCheck(config))
-    base = None if hasattr(config, "workerinput") else config.getoption("benchmark_compare", None)
+    base = config.getoption("benchmark_compare", None)
     is_judged = bool(base) and not _why_left_to_pytest_benchmark(config, base)
     register(Timing(config, all_benchmarks=is_judged), TIMING)
     if is_judged:
-        _compare(config)
+        config.option.benchmark_compare = None  # so that pytest-benchmark does not compare, too
+        if not hasattr(config, "workerinput"):
+            _compare(config, base)
 
 
-def _compare(config: pytest.Config) -> None:
-    """Register the hooks that compare with a record or a variant."""
+def _compare(config: pytest.Config, value: str | Literal[True]) -> None:
+    """Register the hooks that compare with a variant, or with the newest record if the value is True."""
     if config.option.benchmark_compare_fail:
         raise usage_error(
             "--benchmark-compare-fail works with pytest-benchmark's comparison only, not with "
             "gnnbench's: use --gnn-effect 5%, or choose pytest-benchmark's with --benchmark-storage"
         )
-    value = config.option.benchmark_compare
-    config.option.benchmark_compare = None  # so that pytest-benchmark does not compare, too
     from .gate import Gate
 
     base = None  # stands for the newest record

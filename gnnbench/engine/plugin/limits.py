@@ -58,5 +58,5 @@ def _exceeded(item: pytest.Item) -> str:
     limit = rule and rule.max_time_seconds
     if settings.rule("ignore", name) or not (rule and limit and seconds and seconds > limit):
         return ""
-    above = f"{units.fraction(seconds / limit - 1)} above max_time = {units.seconds(limit)}"
-    return f"{units.seconds(seconds)}, {above} ({settings.place(rule)})"
+    ratio = units.ratio(seconds / limit, changed=True)
+    return f"{units.seconds(seconds)}, {ratio} max_time = {units.seconds(limit)} ({settings.place(rule)})"

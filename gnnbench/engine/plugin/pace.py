@@ -12,16 +12,6 @@ from ..process.variants.collected import uses_benchmark
 from ..show.lines import wrapped
 from ..store import baseline
 
-_UNTIMED = (
-    "collectonly",
-    "setuponly",
-    "setupplan",
-    "showfixtures",
-    "show_fixtures_per_test",
-    "help",
-    "version",
-)
-"""Options with which no test runs."""
 _IS_SET = pytest.StashKey[bool]()
 """In a session's stash: whether gnnbench has set OMP_WAIT_POLICY."""
 
@@ -31,7 +21,7 @@ def begin(config: pytest.Config) -> None:
     options = vars(config.known_args_namespace)
     is_off = options.get("benchmark_disable") and not options.get("benchmark_enable")
     is_skipped = options.get("benchmark_skip") and not options.get("benchmark_only")
-    if is_off or is_skipped or any(options.get(name) for name in _UNTIMED):
+    if is_off or is_skipped or options.get("collectonly"):
         return
     has_option = any(value not in (None, []) for name, value in options.items() if name.startswith("gnn_"))
     if has_option or options.get("benchmark_compare") or _uses_gnnbench(config):

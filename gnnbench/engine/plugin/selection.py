@@ -11,12 +11,12 @@ CHOICE = "gnnbench-choice"
 
 
 class Selection:
-    """Deselects the tests of other shards, and reports how many tests the shard has."""
+    """Deselects the tests of other shards; pytest reports how many they are."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._selected, self._elsewhere = 0, 0
-        """Number of tests in this shard, and in the other shards."""
+        self._has_others = False
+        """Whether there are tests in other shards."""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
@@ -26,23 +26,15 @@ class Selection:
         if config.option.gnn_shard and (shard := options_of(config).shard):
             elsewhere = [item for item in items if not shard.has(item.nodeid)]
             items[:] = [item for item in items if shard.has(item.nodeid)]
-            self._selected, self._elsewhere = len(items), len(elsewhere)
             if elsewhere:
+                self._has_others = True
                 config.hook.pytest_deselected(items=elsewhere)
-
-    def pytest_report_collectionfinish(self) -> str | None:
-        """Return a line with the number of tests in this shard and in all."""
-        if not self._config.option.gnn_shard:
-            return None
-        shard = options_of(self._config).shard
-        total = self._selected + self._elsewhere
-        return f"gnnbench: shard {shard}: {self._selected} of {total} tests"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Let the session pass if all tests are in other shards. With -n, only workers know those tests."""
         option = self._config.option
-        has_others = self._elsewhere or (option.gnn_shard and getattr(option, "numprocesses", None))
+        has_others = self._has_others or (option.gnn_shard and getattr(option, "numprocesses", None))
         if has_others and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
             session.exitstatus = pytest.ExitCode.OK
 

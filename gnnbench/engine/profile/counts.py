@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -11,7 +10,7 @@ from torch.overrides import TorchFunctionMode
 
 from ..ground.parts import tensors
 from ..measure.counters import OperatorMode, is_on_device, kinds, library_calls
-from .kinds import ROOT, Subject
+from .kinds import ROOT, Subject, place
 from .ranges import Ranges
 from .targets import LAYERS
 
@@ -94,10 +93,6 @@ def _caller() -> str:
         if frame.f_code is counts.__code__:  # the benchmarked function may itself be one of torch
             return "the benchmark"
         if not f"{module}.".startswith(_NOT_CALLERS):
-            name = Path(frame.f_code.co_filename).name
-            path = module.replace(".", "/")
-            if module != "__main__":
-                name = f"{path}/{name}" if name == "__init__.py" else f"{path}.py"
-            return f"{name}:{frame.f_lineno} {frame.f_code.co_qualname}"
+            return f"{place(frame.f_code.co_filename, frame.f_lineno)} {frame.f_code.co_qualname}"
         frame = frame.f_back
     return "torch"  # in the backward pass on a GPU, which runs in a thread without Python functions

@@ -109,13 +109,13 @@ def functions(subject: Subject, folder: Path) -> dict[str, Any]:
     for (file, line, name), (_, calls, self_seconds, cumulative_seconds, _) in stats.items():
         if "_lsprof.Profiler" not in name:  # the call that ends the profile
             times = {"self_ns": round(self_seconds * 1e9), "cumulative_ns": round(cumulative_seconds * 1e9)}
-            rows.append({"function": name, "place": _place(file, line), "calls": calls, **times})
+            rows.append({"function": name, "place": place(file, line), "calls": calls, **times})
     rows.sort(key=lambda row: (-row["cumulative_ns"], -row["self_ns"], row["place"]))
     total_ns = sum(row["self_ns"] for row in rows)
     return {"rows": rows, "total_ns": total_ns, "cold_ns": cold_ns, "repeats": subject.repeats}
 
 
-def _place(file: str, line: int) -> str:
+def place(file: str, line: int) -> str:
     """Return `file:line`, relative to the folder on sys.path that contains the file. Empty for C code."""
     if file == "~":
         return ""

@@ -125,7 +125,7 @@ def _names(pair: Pair, prefix: str) -> dict[str, str]:
         return {"benchmark": f"{pair.function.removeprefix(prefix)}{suffix}"}
     fields = {**pair.fields, "direction": pair.labels.direction}
     names = {title: fields[name] for name, title in _NAMES.items() if name in pair.fields}
-    known = {*_NAMES, *pair.labels.inputs}
-    others = "".join(f" {name}={value}" for name, value in fields.items() if name not in known)
+    shown = {*_NAMES, *pair.labels.inputs}
+    others = "".join(f" {name}={value}" for name, value in fields.items() if name not in shown)
     names[next(iter(names))] += others
     return names

@@ -45,7 +45,7 @@ class _Comment:
     @cached_property
     def rows(self) -> list[Compared]:
         """The benchmarks that do not run the same code, changed ones first."""
-        return causes.ranked(verdicts.split_same_code(self.result.rows)[0], self.causes)
+        return causes.ranked((row for row in self.result.rows if not row.judgement.same_code), self.causes)
 
     @cached_property
     def names(self) -> Names:

@@ -32,6 +32,8 @@ class Measured:
     facts: tuple[tuple[str, str], ...] = ()
     """Names and values of further facts."""
     remarks: tuple[str, ...] = ()
+    blocks: tuple[float, ...] = ()
+    """Medians of the blocks in seconds, or else pytest-benchmark's rounds."""
 
 
 def time_of(benchmark: Benchmark) -> Measured | None:
@@ -52,34 +54,27 @@ def time_of(benchmark: Benchmark) -> Measured | None:
     if measured.processes[0].has_gpu_time:
         wall = float(np.median(estimate.block_values(measured.blocks_ns)))
         facts.append(("wall time", f"{units.seconds(wall / 1e9)}; the time is the GPU's own"))
-    seconds, *bounds = times(measured)
-    location = "10% quantile of the block medians"
-    return Measured(seconds, _interval(*bounds), location, tuple(facts), tuple(remarks(measured)))
-
-
-def _interval(low: float | None, high: float | None) -> tuple[float, float] | None:
-    return None if low is None or high is None else (low, high)
+    seconds, low, high = times(measured)
+    return Measured(
+        seconds,
+        (low, high) if low and high else None,
+        "10% quantile of the block medians",
+        tuple(facts),
+        tuple(remarks(measured)),
+        tuple((estimate.block_values(measured.processes[0].times_ns) / 1e9).tolist()),
+    )
 
 
 def _plain(benchmark: Benchmark) -> Measured | None:
     """Return the time from pytest-benchmark's rounds, or else its median. None if both are missing."""
     if rounds := benchmark.rounds_seconds:
         summary = estimate.estimate(np.array(rounds))
-        interval, facts = _interval(summary.low, summary.high), (("rounds", f"{len(rounds):,}"),)
-        remarks = () if interval else (NO_INTERVAL,)
-        return Measured(summary.location, interval, "10% quantile of the rounds", facts, remarks)
+        interval = (summary.low, summary.high) if summary.low and summary.high else None
+        facts, remarks = (("rounds", f"{len(rounds):,}"),), () if interval else (NO_INTERVAL,)
+        return Measured(summary.location, interval, "10% quantile of the rounds", facts, remarks, rounds)
     if benchmark.median_seconds is None:
         return None
     return Measured(benchmark.median_seconds, None, "median of pytest-benchmark")
-
-
-def block_medians(benchmark: Benchmark) -> list[list[float]]:
-    """Return each process's block medians in seconds, or pytest-benchmark's rounds if there are none."""
-    measured = benchmark.part.measurement
-    if measured is None:
-        return [list(benchmark.rounds_seconds)] if benchmark.rounds_seconds else []
-    blocks = (process.times_ns for process in measured.processes if process.blocks_ns)
-    return [(estimate.block_values(values_ns) / 1e9).tolist() for values_ns in blocks]
 
 
 def times(measured: Measurement) -> tuple[float, float | None, float | None]:

@@ -1,7 +1,6 @@
 """The data of a page's rows, which the browser shows when a reader opens a row: facts, notes, layouts."""
 
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,22 +10,21 @@ from ..measure.counter_changes import Counters
 from ..measure.estimate import SHOWN_LEVEL
 from .charts import PAGE
 from .document import effect
-from .measured import Measured, block_medians
+from .measured import Measured
 from .names import LONGEST, clean_all
 from .verdicts import benchmark_notes
 from .view import BenchmarkView
 from .wording import detectable, is_changed, memory_sentence
 
 _MOST = 200
-"""Maximum number of layouts drawn for a process. If it has more, evenly spaced ones are drawn."""
+"""Maximum number of layouts drawn. If there are more, evenly spaced ones are drawn."""
 
 
 def numbers(view: BenchmarkView) -> dict[str, Any]:
     """Return the data of a benchmark's row; `report.js` reads it."""
-    processes = block_medians(view.timed)
     content = {"facts": facts(view), "notes": notes(view), "operators": _operators(view.timed.part.counters)}
     row: dict[str, Any] = clean_all(content, LONGEST)
-    return row | {"svg": layouts(processes, view.time)} if processes else row
+    return row | {"svg": layouts(view.time)} if view.time and view.time.blocks else row
 
 
 def facts(view: BenchmarkView) -> list[tuple[str, str]]:
@@ -87,44 +85,36 @@ def _time_notes(view: BenchmarkView) -> list[str]:
     return [*(view.time.remarks if view.time else ()), *above]
 
 
-def layouts(processes: Sequence[Sequence[float]], estimate: Measured | None) -> str:
-    """Return a chart of the times by layout (placement of the inputs in memory), as SVG that fits any width.
+def layouts(time: Measured) -> str:
+    """Return a chart of a time's blocks, one below the other in the order of measurement.
 
-    `processes`: the seconds of each process in the order of measurement, drawn from top to bottom.
-    `estimate`: the benchmark's time.
+    Each block has its own layout (placement of the inputs in memory). The SVG fits any width.
     """
-    middle = estimate.seconds if estimate else float(np.median(np.concatenate(processes)))
-    start, end = (estimate and estimate.interval) or (middle, middle)
-    seconds = [*chain(*processes)]
-    low, high = min(start, *seconds), max(end, *seconds)
+    start, end = time.interval or (time.seconds, time.seconds)
+    low, high = min(start, *time.blocks), max(end, *time.blocks)
     margin = (high - low or high) / 30
 
     def width(duration: float) -> str:
         return f"{100 * duration / (high - low + 2 * margin):.4g}%"
 
-    def x(time: float) -> str:
-        return width(time - low + margin)
+    def x(seconds: float) -> str:
+        return width(seconds - low + margin)
 
-    size = PAGE.font_size
-    process_height, radius = 1.1 * PAGE.row + size, round(size / 4.5)
-    height = round(process_height * len(processes))
+    size, count = PAGE.font_size, len(time.blocks)
+    height, radius = round(1.1 * PAGE.row + size), round(size / 4.5)
+    dots = [time.blocks[index] for index in np.linspace(0, count - 1, min(count, _MOST)).astype(int)]
+    step = (height - size - 2 * radius) / max(len(dots) - 1, 1)
+    line = f'x1="{x(time.seconds)}" x2="{x(time.seconds)}" y2="{height}"'
     text = f'font-family="sans-serif" font-size="{size}px" fill="{PAGE.ink}" text-anchor="middle"'
-    parts = []
-    if estimate:
-        line = f'x1="{x(middle)}" x2="{x(middle)}" y2="{height}"'
-        parts += [
-            f'<rect x="{x(start)}" width="{width(end - start)}" height="{height}" fill="{PAGE.band}"/>',
-            f'<line {line} stroke="{PAGE.muted}" stroke-dasharray="4 3"/>',
-        ]
-    for number, times in enumerate(processes):
-        dots = [times[index] for index in np.linspace(0, len(times) - 1, min(len(times), _MOST)).astype(int)]
-        step = (process_height - size - 2 * radius) / max(len(dots) - 1, 1)
-        top = number * process_height + size
-        parts += [
-            f'<circle cx="{x(time)}" cy="{top + step * order:.4g}" r="{radius}" fill="{PAGE.mark}"/>'
-            for order, time in enumerate(dots)
-        ]
-    extremes = f"time of a call: {' to '.join(map(units.seconds, (min(seconds), max(seconds))))}"
-    parts.append(f'<text x="50%" y="{height + 1.2 * size:.4g}" {text}>{extremes}</text>')
+    extremes = f"time of a call: {' to '.join(map(units.seconds, (min(time.blocks), max(time.blocks))))}"
+    parts = [
+        f'<rect x="{x(start)}" width="{width(end - start)}" height="{height}" fill="{PAGE.band}"/>',
+        f'<line {line} stroke="{PAGE.muted}" stroke-dasharray="4 3"/>',
+        *(
+            f'<circle cx="{x(dot)}" cy="{size + step * order:.4g}" r="{radius}" fill="{PAGE.mark}"/>'
+            for order, dot in enumerate(dots)
+        ),
+        f'<text x="50%" y="{height + 1.2 * size:.4g}" {text}>{extremes}</text>',
+    ]
     whole = f'width="100%" height="{round(height + 1.8 * size)}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {whole}>{"".join(parts)}</svg>'

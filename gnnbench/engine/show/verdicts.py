@@ -1,7 +1,7 @@
 """Makes documents of verdicts, and defines the columns of their tables."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ..drive.result import Result
 from ..ground import units
@@ -14,16 +14,6 @@ from .lines import Note
 from .names import abridge, labels_of, merge_notes, short
 from .wording import detectable, memory_notes, pooling_note, reasons, result_notes, same_code, verdict
 
-_Judged = TypeVar("_Judged", Compared, Decision)
-
-
-def split_same_code(benchmarks: Iterable[_Judged]) -> tuple[list[_Judged], str]:
-    """Return the benchmarks whose code may differ, and a text on the others: `31 run the same code`."""
-    rows = list(benchmarks)
-    changed = [row for row in rows if not row.judgement.same_code]
-    count = len(rows) - len(changed)
-    return changed, same_code(count) if count else ""
-
 
 def new_verdicts(decisions: Mapping[str, Decision], printed: set[str]) -> list[str]:
     """Return lines on the decided benchmarks that are not yet in `printed`, and update `printed`."""
@@ -31,13 +21,13 @@ def new_verdicts(decisions: Mapping[str, Decision], printed: set[str]) -> list[s
     new = {name: decision for name, decision in decided.items() if name not in printed}
     printed.clear()  # drops names of an earlier comparison, so that this one prints its own verdicts
     printed.update(decided)
-    _, others = split_same_code(new.values())
+    count = sum(decision.judgement.same_code for decision in new.values())
     lines = [
         " ".join([f"{decision.judgement.verdict} (by time)", *filter(None, figures(decision)), name])
         for name, decision in new.items()
         if not decision.judgement.same_code
     ]
-    return [others, *lines] if others else lines
+    return [same_code(count), *lines] if count else lines
 
 
 def figures(decision: Decision) -> tuple[str, str, str]:
@@ -107,7 +97,7 @@ def document(
 ) -> Document:
     """Return tables, notes and causes of a comparison; without `verbose`, only the first of many notes."""
     notes = result.first_notes() if result else ()
-    rows = ranked(split_same_code(run.rows)[0], causes)
+    rows = ranked((row for row in run.rows if not row.judgement.same_code), causes)
     labels = labels_of(rows)
     with_notes = ranked((row for row in run.rows if row.notes or row.fullname in labels), causes)
     names = short(labels_of(with_notes))

@@ -18,7 +18,6 @@ from . import wording
 from .causes import Explained, of_result, ranked
 from .measured import Measured, time_of
 from .names import labels_in, short_and_shared
-from .verdicts import split_same_code
 
 _NOT_TIMED = Benchmark("", ())
 _REMEDY = "give a run file, or a result of gnnbench ab, or of gnnbench compare without --by"
@@ -117,7 +116,8 @@ class View:
     @cached_property
     def same_code(self) -> str:
         """How many benchmarks run the same code on both sides. Empty if none does."""
-        return split_same_code([benchmark.row for benchmark in self.benchmarks if benchmark.row])[1]
+        count = sum(view.row is not None and view.row.judgement.same_code for view in self.benchmarks)
+        return wording.same_code(count) if count else ""
 
     @property
     def headline(self) -> str:

@@ -71,11 +71,9 @@ class RecordStore:
             for record in {record.environment: record for record in self.records()}.values()
             if (recorded := _environment(record, environment.name(current)))
         ]
-
-        def distance(row: tuple[Record | None, list[tuple[str, Any, Any]]]) -> tuple[int, int]:
-            return sum(name in environment.MACHINE for name, *_ in row[1]), len(row[1])
-
-        return min(rows, key=distance, default=(None, []))
+        # Differences of the machine count more than those of settings.
+        rows.sort(key=lambda row: (sum(name in environment.MACHINE for name, *_ in row[1]), len(row[1])))
+        return next(iter(rows), (None, []))
 
     def save(self, contents: Sequence[dict[str, Any]], machine: str, name: str, reason: str) -> Record:
         """Save the run files of several processes as the next record of their environment."""

@@ -181,10 +181,7 @@ def test_what_is_broken_is_named(store, capsys):
     assert "record 0002 has only 1 of its 2 files" in call(capsys, "show")[2]
     status, _, err = call(capsys, "show", "--environment", "elsewhere")
     assert status == 2
-    assert (
-        f"there are no records of environment elsewhere; environments with records: {whole.environment}"
-        in err
-    )
+    assert f"unknown environment 'elsewhere'; known: {whole.environment}" in err
 
 
 def test_the_newest_record_is_shown_whatever_its_number(store, capsys):

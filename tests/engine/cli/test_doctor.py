@@ -29,8 +29,7 @@ def system(monkeypatch, tmp_path):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f"{text}\n")
         here = environment.collect()
-        found = (*doctor._processor_disturbances(here), *doctor._system_disturbances(here))
-        return {finding.what: finding for finding in found}
+        return {finding.what: finding for finding in doctor._disturbances(here)}
 
     return system
 
@@ -139,7 +138,6 @@ QUIET = {
     "CurrentClocksEventReasons": 3,
     "PowerManagementLimit": 700_000,
     "ComputeRunningProcesses": [],
-    "PersistenceMode": 1,
     "ComputeMode": 0,
 }
 

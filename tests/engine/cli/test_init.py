@@ -1,13 +1,15 @@
 import os
 import pty
+import tomllib
+from pathlib import PurePath
 
 import pytest
 import yaml
 
-from gnnbench.engine.drive import first_benchmark, survey
+from gnnbench.engine.drive import adopt, first_benchmark, survey
 from gnnbench.engine.process.variants import command
 from tests import runs
-from tests.engine.process.variants.repositories import git
+from tests.engine.process.variants.repositories import commit_all, git
 from tests.forks import ASLEEP
 
 SUITE = "def test_sum(benchmark):\n    benchmark(sum, [1])\n"
@@ -103,6 +105,12 @@ def refused(x: numpy.ndarray):
 def load(path: str):
     raise AssertionError
 """
+LARGE = """
+import numpy
+
+def distances(x: numpy.ndarray):
+    return abs(x[:, None, :] - x[None, :, :]).sum(2)
+"""
 
 
 @pytest.mark.parametrize(
@@ -178,6 +186,33 @@ def test_a_model_is_run_with_the_shapes_that_its_layers_take(tmp_path):
     assert "from solvers import first\n" in written.text
     guessed = "# Guessed from names; check this: x [NODES, FEATURES], w1 [FEATURES, FEATURES], b1 [FEATURES]."
     assert f"\n{guessed}\ndef test_perceptron(benchmark):\n" in written.text
+
+
+def test_an_input_for_which_a_call_needs_gibibytes_is_not_chosen(tmp_path):
+    (tmp_path / "large.py").write_text(LARGE)
+    written = first_benchmark.write(survey.Survey(tmp_path))
+    assert "benchmark(distances, values(FEATURES, FEATURES))" in written.text
+
+
+@pytest.mark.parametrize(
+    ("setup", "file", "build"),
+    [
+        ("setup(ext_modules=[])", "a.c", "pip install ."),
+        (
+            "from torch.utils import cpp_extension\nsetup(ext_modules=[])",
+            "a.cu",
+            "pip install --no-build-isolation .",
+        ),
+        ("setup(ext_modules=[])", "a.txt", None),
+        ("setup()", "a.c", None),
+    ],
+)
+def test_the_settings_of_a_package_with_compiled_code_build_it(tmp_path, setup, file, build):
+    (tmp_path / "setup.py").write_text(setup)
+    (tmp_path / file).touch()
+    commit_all(tmp_path, "first")
+    plan = adopt.make(adopt.Project(tmp_path, ["test_a.py::test_a"]), None, settings=True)
+    assert tomllib.loads(plan.files[PurePath("gnnbench.toml")]).get("build") == build
 
 
 def test_what_gets_no_benchmark_is_named(tmp_path, in_process):

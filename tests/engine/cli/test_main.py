@@ -96,12 +96,23 @@ def test_a_mistake_of_ours_is_exit_2_and_a_traceback(monkeypatch, in_process):
     assert "ZeroDivisionError" in found.stderr
 
 
-def test_a_required_package_that_was_removed_is_a_line(monkeypatch, in_process):
+@pytest.mark.parametrize(
+    ("run", "line"),
+    [
+        (lambda _: import_module("msgspec"), "msgspec is not installed: pip install msgspec\n"),
+        (lambda _: import_module("torn"), "torn cannot be imported: "),
+        (lambda _: bytearray(2**62), "memory ran out: "),
+    ],
+)
+def test_what_the_machine_lacks_is_a_line(monkeypatch, in_process, tmp_path, run, line):
+    (tmp_path / "torn.so").touch()
+    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setitem(sys.modules, "msgspec", None)
-    monkeypatch.setattr(listing, "run", lambda _options: import_module("msgspec"))
+    monkeypatch.setattr(listing, "run", run)
     found = in_process("list")
     assert found.returncode == 2
-    assert found.stderr == "gnnbench: msgspec is not installed: pip install msgspec\n"
+    assert found.stderr.startswith(f"gnnbench: {line}")
+    assert "Traceback" not in found.stderr
 
 
 @pytest.mark.parametrize(("command", "told"), [("list", True), ("--help", False)])

@@ -53,6 +53,12 @@ def test_what_is_read_is_not_written(tmp_path):
     assert (tmp_path / "page.html").read_text() == "a page"
 
 
+def test_a_byte_of_the_command_line_that_is_no_utf_8_is_written_as_a_question_mark(tmp_path):
+    for path in (tmp_path / "page.html", Path("/dev/null")):
+        save(path, os.fsdecode(b"caf\xe9 \xc3\xa9"))
+    assert (tmp_path / "page.html").read_text() == "caf? é"
+
+
 def test_what_cannot_be_written_is_one_line(tmp_path):
     with pytest.raises(UsageError, match=r"/proc/x/page.html cannot be written \(.*\)$"):
         save(Path("/proc/x/page.html"), "a page")

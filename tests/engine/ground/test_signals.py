@@ -41,7 +41,7 @@ def test_it_is_as_ctrl_c_and_a_second_one_at_once_changes_nothing(number):
                 signal.raise_signal(one)
             ended = True
     assert ended
-    assert received.number == number
+    assert received == [number]
     assert [signal.getsignal(one) for one in ENDING] == before
 
 
@@ -57,7 +57,7 @@ def test_what_is_ignored_stays_ignored():
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with signals.as_ctrl_c() as received:
         signal.raise_signal(signal.SIGHUP)
-    assert received.number is None
+    assert not received
     assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
 
 

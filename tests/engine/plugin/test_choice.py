@@ -102,10 +102,9 @@ def test_default_ones_run_unless_others_are_selected_and_a_line_says_so(suite, a
 
 
 def test_shards_divide_what_is_selected_besides_and_an_empty_one_is_no_failure(suite):
-    (first, out), (second, _) = (suite.collected("--gnn-shard", f"{number}/2") for number in (1, 2))
+    (first, _), (second, _) = (suite.collected("--gnn-shard", f"{number}/2") for number in (1, 2))
     assert first | second == {*DEFAULT, *MINE, "test_plain"}
     assert not first & second
-    assert f"gnnbench: shard 1/2: {len(first)} of 7 tests" in out
     assert suite.status == pytest.ExitCode.OK
     sizes = [len(suite.collected("--gnn-shard", f"{number}/3", "-k", "plain")[0]) for number in (1, 2, 3)]
     assert sorted(sizes) == [0, 0, 1]

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from gnnbench.engine.plugin import limits
 from gnnbench.engine.plugin.timing import timing_of
 from gnnbench.engine.process.variants.child_plugins import Overrides
 from tests.engine.plugin import recorded
@@ -44,7 +45,7 @@ def test_a_time_above_the_limit_of_the_last_rule_in_force_that_matches_fails_a_p
     result = known.runpytest_inprocess("--gnn-layouts", "sample", "--benchmark-json=run.json")
     result.assert_outcomes(failed=1, passed=4)
     said = str(result.stdout)
-    lines = [line for line in result.outlines if "above max_time = 5.00 ms" in line]
+    lines = [line for line in result.outlines if "max_time = 5.00 ms" in line]
     assert lines[0].startswith("7.9")  # the first decile of times about 8 ms
     assert lines[0].endswith("(rule 1 of gnnbench.toml)")
     assert lines[1].startswith("FAILED test_suite.py::test_sum[2]")
@@ -65,7 +66,15 @@ def test_the_median_of_what_pytest_benchmark_times_itself(known):
     known.makefile(".toml", gnnbench=rule.format("*", "s") + rule.format("*[1]", "ns"))
     result = known.runpytest_inprocess("--benchmark-max-time=0.01")
     result.assert_outcomes(failed=1, passed=4)
-    assert "above max_time = 1.00 ns (rule 2 of gnnbench.toml)" in str(result.stdout)
+    assert "x max_time = 1.00 ns (rule 2 of gnnbench.toml)" in str(result.stdout)
+
+
+def test_a_time_that_is_hardly_above_its_limit_is_not_written_as_equal(pytester, monkeypatch):
+    rule = '[[rules]]\nbenchmarks = "*"\nmax_time = "5 ms"\n'
+    pytester.makefile(".toml", gnnbench=rule)
+    (item,) = recorded.collected(pytester, "def test_one(benchmark):\n    benchmark(sum, [1])\n")
+    monkeypatch.setattr(limits, "seconds_of", lambda _: 5.0021e-3)
+    assert limits._exceeded(item) == "5.00 ms, 1.0004x max_time = 5.00 ms (rule 1 of gnnbench.toml)"
 
 
 @pytest.mark.parametrize(

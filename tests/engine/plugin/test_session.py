@@ -1,6 +1,7 @@
 import pytest
 
 from gnnbench.engine.plugin import records
+from gnnbench.engine.plugin.limits import GATE
 from gnnbench.engine.plugin.session import arguments_without, session_environment, stop
 from gnnbench.engine.store.baseline import FOLDER
 from tests import run_files
@@ -22,6 +23,16 @@ def test_a_mistake_that_is_found_late_stops_the_session_but_only_a_test_of_a_wor
     config.workerinput = {}
     with pytest.raises(pytest.fail.Exception, match="gnnbench: wrong"):
         stop("wrong", config)
+
+
+@pytest.mark.parametrize("value", ["", "=git:main"])
+def test_a_worker_of_xdist_compares_nothing_and_nor_does_pytest_benchmark_in_it(pytester, value):
+    (pytester.path / FOLDER.parent).mkdir()
+    config = pytester.parseconfig(f"--benchmark-compare{value}", "-p", "no:rerunfailures")
+    config.workerinput = {}
+    config._do_configure()
+    assert not config.option.benchmark_compare
+    assert not config.pluginmanager.has_plugin(GATE)
 
 
 def test_the_records_of_a_machine_or_the_most_similar_one_and_how_to_make_some(pytester):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gnnbench.engine.ground import units
-from gnnbench.engine.show.measured import block_medians, time_of
+from gnnbench.engine.show.measured import Measured, time_of
 from gnnbench.engine.show.numbers import layouts
 from gnnbench.engine.store.run_file import Benchmark
 
@@ -13,7 +13,7 @@ def drawn(count):
     """Return the chart of a benchmark with so many rounds, and their places in percent."""
     rounds = np.random.default_rng(1).lognormal(np.log(2e-3), 0.1, count)
     one = Benchmark("a", (), rounds_seconds=tuple(rounds.tolist()))
-    root = ET.fromstring(layouts(block_medians(one), time_of(one)))
+    root = ET.fromstring(layouts(time_of(one)))
     places = [dot.get("cx") for dot in root.iter() if dot.tag.endswith("circle")]
     assert all(place.endswith("%") for place in (*places, root.get("width")))
     return root, rounds, [float(place.rstrip("%")) for place in places]
@@ -31,4 +31,4 @@ def test_layouts_keep_their_order_beside_the_time_and_its_interval():
 def test_of_many_some_are_drawn_evenly_spaced():
     _, _, places = drawn(1000)
     assert len(places) == 200
-    assert layouts([[1.0]], None).count("<circle") == 1
+    assert layouts(Measured(1.0, None, "", blocks=(1.0,))).count("<circle") == 1

@@ -30,14 +30,14 @@ _ALONE: Mapping[str, Any] = {
     "benchmark_enable": True,
 }
 """Overridden options: a process runs and times all benchmarks itself, and nothing traces or debugs it."""
-_SILENT: Mapping[str, Any] = dict.fromkeys(
-    (
-        *("benchmark_compare", "benchmark_compare_fail", "benchmark_save", "benchmark_autosave"),
-        *("benchmark_histogram", "benchmark_cprofile"),
-        *("xmlpath", "log_file", "report_log", "htmlpath", "basetemp", "pastebin"),
-    )
-)
-"""Further overridden options: processes would write to the same files if they saved results or reports."""
+_SILENT: Mapping[str, Any] = {
+    **dict.fromkeys(("benchmark_compare", "benchmark_compare_fail", "benchmark_save", "benchmark_autosave")),
+    **dict.fromkeys(("benchmark_histogram", "benchmark_cprofile")),
+    **dict.fromkeys(("xmlpath", "log_file", "report_log", "htmlpath", "basetemp", "pastebin")),
+    "no_header": True,
+}
+"""Further overridden options: processes would write to the same files if they saved results or reports, and
+the last line that a process printed is quoted as the reason why it ended."""
 _FLAGS = {
     "numprocesses": "-n",
     "distload": "-d",

@@ -151,15 +151,17 @@ def test_a_side_that_is_killed(folder):
 @pytest.mark.parametrize(
     ("word", "status", "why"),
     [
-        ("nowhere.py", 4, "ERROR: file or directory not found: nowhere.py"),
-        ("--numprocesses=a", 4, r"\S+: error: unrecognized arguments: --numprocesses=a"),
-        ("--benchmark-timer=time.none", 1, "AttributeError: module 'time' has no attribute 'none'"),
-        ("exits.py", 3, "INTERNALERROR> SystemExit: 0"),
+        ("nowhere.py", 4, ": ERROR: file or directory not found: nowhere.py"),
+        ("--numprocesses=a", 4, r": \S+: error: unrecognized arguments: --numprocesses=a"),
+        ("--benchmark-timer=time.none", 1, ": AttributeError: module 'time' has no attribute 'none'"),
+        ("exits.py", 3, ": INTERNALERROR> SystemExit: 0"),
+        ("dies.py", 5, ""),
     ],
 )
 def test_a_side_that_does_not_start(folder, word, status, why):
-    expected = f"^ended with exit status {status} while starting: {why}$"
+    expected = f"^ended with exit status {status} while starting{why}$"
     (folder / "exits.py").write_text("raise SystemExit(0)")
+    (folder / "dies.py").write_text("import os; os._exit(5)")
     with process(folder, word, terms={"recorded": True}) as worker, pytest.raises(DiedError, match=expected):
         worker.answer(30)
 
