@@ -102,8 +102,7 @@ def _parser(first: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser of all commands. Raises UsageError if `first`, the first word, is no command."""
     parser = argparse.ArgumentParser(
         prog="gnnbench",
-        description="Tells whether a change made code slower, by how much, and why. "
-        "Benchmarks run with pytest: pytest benchmarks",
+        description="Tells whether a change made code slower, by how much, and why; pytest runs benchmarks.",
     )
     parser.add_argument("--version", action="version", version=f"gnnbench {__version__}")
     parser.set_defaults(table=((), ()))
