@@ -39,9 +39,10 @@ def environment(**changes: str | None) -> dict[str, str]:
 
 def as_a_user(monkeypatch: pytest.MonkeyPatch, **changes: str | None) -> None:
     """Give this process, and so the commands and pytests that it starts, the variables of a user's shell."""
-    for name in [name for name in os.environ if name.startswith("PYTEST_")]:
-        monkeypatch.delenv(name)  # those of xdist would switch timing off
-    for name, value in environment(**changes).items():
+    variables = environment(**changes)
+    for name in os.environ.keys() - variables.keys():
+        monkeypatch.delenv(name)  # pytest's for a worker of xdist would switch timing off
+    for name, value in variables.items():
         monkeypatch.setenv(name, value)
 
 

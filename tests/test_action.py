@@ -13,11 +13,12 @@ import yaml
 from gnnbench.engine.drive.adopt import Project, make
 from tests.engine.cli.saved import rows
 from tests.engine.process.variants.repositories import commit_all
+from tests.engine.process.workers import machine
 from tests.gh import TOKEN, GitHub
 from tests.runs import ROOT, environment
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
-NOISE = {"sigma": 0.002, "spike_probability": 0, "drift": 0}
+NOISE = {"sigma": 0.002, "drift": 0}
 SUITE = """
 import thing
 
@@ -42,8 +43,7 @@ def repository(tmp_path):
     folder = tmp_path / "repository"
     (folder / "benchmarks").mkdir(parents=True)
     (folder / "benchmarks/test_thing.py").write_text(SUITE)
-    times = {"test_sum": "thing:SECONDS", "test_max": 1e-3}
-    (tmp_path / "times.json").write_text(json.dumps({"benchmarks": times, "noise": NOISE}))
+    machine(tmp_path / "times.json", {"test_sum": "thing:SECONDS", "test_max": 1e-3}, **NOISE)
     for seconds in (1e-3, 1.3e-3):
         (folder / "thing.py").write_text(THING.format(seconds))
         commit_all(folder, f"{seconds} s")

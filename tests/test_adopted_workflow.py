@@ -12,6 +12,7 @@ import yaml
 from gnnbench.engine.drive.adopt import Project
 from tests.engine.cli.saved import rows
 from tests.engine.process.variants.repositories import commit_all, git
+from tests.engine.process.workers import machine
 from tests.runs import ROOT, environment
 from tests.test_action import ACTION, NOISE, THING, Job, workflow
 
@@ -83,8 +84,7 @@ def pull_request(tmp_path):
     (author / "benchmarks/test_thing.py").write_text(SUITE)
     (author / "pyproject.toml").write_text(METADATA)
     (author / "thing.py").write_text(THING.format(1e-3))
-    times = {"benchmarks": {"test_sum": "thing:SECONDS"}, "noise": NOISE}
-    (tmp_path / "times.json").write_text(json.dumps(times))
+    machine(tmp_path / "times.json", {"test_sum": "thing:SECONDS"}, **NOISE)
     commit_all(author)
     git(author, "checkout", "-q", "-b", "change")
     return PullRequest(tmp_path, author)

@@ -29,7 +29,7 @@ from gnnbench.engine.show.lines import IN_A_PIPE
 from tests import saved_files as files
 from tests.engine.drive.bisect import histories
 from tests.engine.process.variants.repositories import commit_all, git, without_settings
-from tests.engine.process.workers import clean
+from tests.engine.process.workers import clean, machine
 from tests.run_files import save, scale, suite
 from tests.runs import run
 from tests.sampling import nightly
@@ -200,8 +200,7 @@ def _place(monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setattr(secrets, "randbits", lambda _: 5)
     times = {f"test_thing[{name}]": f"thing:{name.upper()}" for name in ("one", "two")}
-    noise = {"sigma": 0, "spike_probability": 0, "drift": 0}
-    Path("truths.json").write_text(json.dumps({"benchmarks": times, "noise": noise}))
+    machine(Path("truths.json"), times, sigma=0, drift=0)
     Path(".gitconfig").write_text("[user]\nname = A\nemail = a@b\n")
     Path("pytest.ini").write_text(
         "[pytest]\naddopts = -p pytest_benchmark.plugin -p gnnbench.engine.plugin\n"

@@ -86,10 +86,9 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--processes", type=int, default=6)
     parser.add_argument("--page", type=Path, default=PAGE)
-    words = sys.argv[1:]
-    end = words.index("--") if "--" in words else len(words)
-    options = parser.parse_args(words[:end])
-    paths = measure(options.folder, options.processes, words[end + 1 :])
+    parser.add_argument("arguments", nargs="*", metavar="PYTEST ARGS")
+    options = parser.parse_intermixed_args()
+    paths = measure(options.folder, options.processes, options.arguments)
     text = block([run_file.read(path) for path in paths])
     options.page.write_text(replaced(options.page.read_text("utf-8"), text), "utf-8")
     print(f"{options.page} is written")

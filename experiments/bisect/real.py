@@ -24,20 +24,8 @@ def run(case: str, pyg: Path, folder: Path) -> None:
     """Bisect a case, and save the result."""
     script = str(Path(sys.executable).with_name("gnnbench"))
     result = folder / f"{case}.json"
-    words = [
-        script,
-        "bisect",
-        f"git:{pyg}@2.3.1",
-        f"git:{pyg}@2.5.0",
-        "--json",
-        str(result),
-        "--budget",
-        "900",
-        "--total-budget",
-        "3600",
-        "--",
-        SUITES[case],
-    ]
+    words = [script, "bisect", f"git:{pyg}@2.3.1", f"git:{pyg}@2.5.0", "--json", str(result)]
+    words += ["--budget", "900", "--total-budget", "3600", "--", SUITES[case]]
     variables = {**os.environ, "GNNBENCH_CACHE": str(folder / "cache")}
     status = subprocess.run(words, cwd=ROOT, env=variables, check=False).returncode
     if status not in (0, 1, 3):

@@ -1,11 +1,9 @@
 """A suite in its own git repository, with its records and verdicts, for runs.py and versions.py."""
 
-import argparse
 import json
 import os
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,13 +15,6 @@ SUITES = Path(__file__).with_name("suites")
 NOT_JUDGED = {"verdict": "incomparable", "reason": "not judged", "ratio": None, "same_code": False}
 _IDENTITY = ("-c", "user.name=gnnbench", "-c", "user.email=gnnbench@example.org")
 _GNNBENCH = "import sys; from gnnbench.engine.cli.main import main; sys.exit(main())"
-
-
-def arguments(parser: argparse.ArgumentParser) -> tuple[argparse.Namespace, list[str]]:
-    """Read the command line; return its options, and the arguments of pytest after `--`."""
-    given = sys.argv[1:]
-    end = given.index("--") if "--" in given else len(given)
-    return parser.parse_args(given[:end]), given[end + 1 :]
 
 
 def git(folder: Path, *words: str) -> None:

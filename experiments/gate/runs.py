@@ -118,9 +118,10 @@ def main() -> None:
     parser.add_argument("what", choices=("run", "table"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--runs", type=int, default=10, help="A/A tests; twice as many of each slowdown")
-    options, words = project.arguments(parser)
+    parser.add_argument("arguments", nargs="*", metavar="PYTEST ARGS")
+    options = parser.parse_intermixed_args()
     if options.what == "run":
-        run(options.folder, options.runs, words)
+        run(options.folder, options.runs, options.arguments)
     print(table(options.folder))
 
 

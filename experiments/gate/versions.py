@@ -111,9 +111,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("what", choices=("run", "table"))
     parser.add_argument("folder", type=Path)
-    options, words = project.arguments(parser)
+    parser.add_argument("arguments", nargs="*", metavar="PYTEST ARGS")
+    options = parser.parse_intermixed_args()
     if options.what == "run":
-        run(options.folder, words)
+        run(options.folder, options.arguments)
     print(table(options.folder))
 
 

@@ -59,15 +59,10 @@ def compiler(*, busy: bool) -> Iterator[None]:
             process.wait()
 
 
-def counted(arguments: Sequence[str], folder: Path = ROOT) -> Iterator[tuple[str, list[Instructions]]]:
-    """Count in two processes; yield the id of each benchmark that can be counted, and what each executes.
-
-    Args:
-        arguments: pytest's.
-        folder: pytest's working directory, which is imported from.
-    """
-    side = Prepared(".", environment={"PYTHONPATH": str(folder)})
-    setting = Plan(arguments=arguments, folder=folder, timeout_seconds=ANSWER_SECONDS)
+def counted(arguments: Sequence[str]) -> Iterator[tuple[str, list[Instructions]]]:
+    """Count in two processes; yield the id of each benchmark that can be counted, and what each executes."""
+    side = Prepared(".", environment={"PYTHONPATH": str(ROOT)})
+    setting = Plan(arguments=arguments, folder=ROOT, timeout_seconds=ANSWER_SECONDS)
     with (
         Progress() as progress,
         Pairs(setting, progress) as pairs,
@@ -116,7 +111,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=20)
     parser.add_argument("--table", action="store_true")
     parser.add_argument("arguments", nargs="*", metavar="PYTEST ARGS")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     folder = options.folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(0 if options.table else options.processes // 2):

@@ -55,7 +55,7 @@ def measured(nodeid: str, width: int, scratch: Path) -> dict[str, Any]:
     output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    peak_bytes = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    peak_bytes = usage.ru_maxrss * 1024
     entries = json.loads(scratch.read_text())["benchmarks"] if scratch.exists() else []
     scratch.unlink(missing_ok=True)
     if not entries:
@@ -131,7 +131,7 @@ def _rows(rows: Sequence[tuple[str, dict[str, Any]]]) -> Iterator[str]:
 _SCRATCH = "running.json"
 
 
-def main() -> int:
+def main() -> None:
     """Measure the benchmarks without a result, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("step", choices=("run", "table"))
@@ -153,8 +153,7 @@ def main() -> int:
             new.rename(file)
             print(operation, platform, graph, one.get("failed") or units.seconds(one["seconds"]), flush=True)
     print(table(given.folder))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -19,14 +19,8 @@ from gnnbench.engine.store import run_file
 _ROOT = Path(__file__).parents[2]
 _SHORT = ("--benchmark-max-time=0.001", "--benchmark-min-rounds=1", "-q", "-p", "no:cacheprovider")
 _KERNELS = (
-    *(
-        "test_spmm.py and pyg",
-        "test_scatter.py and torch",
-        "edge_softmax-forward-",
-        "gcn_norm-forward-",
-        "self_loops",
-    ),
-    *("update_all_copy_u_sum", "message_passing and forward-pyg"),
+    *("test_spmm.py and pyg", "test_scatter.py and torch", "edge_softmax-forward-", "gcn_norm-forward-"),
+    *("self_loops", "update_all_copy_u_sum", "message_passing and forward-pyg"),
 )
 _DEFAULT = ("benchmarks", "--gnn-dataset=rmat:11", "--gnn-hidden=64", "-k", " or ".join(_KERNELS))
 
@@ -55,33 +49,25 @@ def table(files: list[Path]) -> str:
     )
 
 
-def main() -> int:
+def main() -> None:
     """Run the missing runs, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--runs", type=int, default=50)
-    words = sys.argv[1:]
-    place = words.index("--") if "--" in words else len(words)
-    given = parser.parse_args(words[:place])
-    arguments = words[place + 1 :] or _DEFAULT
+    parser.add_argument("arguments", nargs="*", metavar="PYTEST ARGS")
+    given = parser.parse_intermixed_args()
+    arguments = given.arguments or _DEFAULT
     given.folder.mkdir(parents=True, exist_ok=True)
     files = [given.folder / f"{number:03}.json" for number in range(given.runs)]
     for file in files:
         if not file.exists():
             new = file.with_suffix(".new")
-            command = [
-                sys.executable,
-                "-m",
-                "pytest",
-                *arguments,
-                *_SHORT,
-                f"--benchmark-json={new.resolve()}",
-            ]
-            subprocess.run(command, cwd=_ROOT, check=True, stdout=subprocess.DEVNULL)
+            command = [sys.executable, "-m", "pytest", *arguments, *_SHORT]
+            saved = f"--benchmark-json={new.resolve()}"
+            subprocess.run([*command, saved], cwd=_ROOT, check=True, stdout=subprocess.DEVNULL)
             new.rename(file)
     print(table(files))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

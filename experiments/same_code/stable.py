@@ -89,14 +89,14 @@ def main() -> None:
     )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--processes", type=int, default=20)
-    words = sys.argv[1:]
-    end = words.index("--") if "--" in words else len(words)
-    own, arguments = parser.parse_args(words[:end]), words[end + 1 :]
-    own.folder.mkdir(parents=True, exist_ok=True)
+    parser.add_argument("arguments", nargs="*", metavar="PYTEST ARGS")
+    options = parser.parse_intermixed_args()
+    folder, arguments = options.folder, options.arguments
+    folder.mkdir(parents=True, exist_ok=True)
     found: dict[str, list[tuple[str, Any]]] = {}
-    chosen = list(processes(own.processes))
+    chosen = list(processes(options.processes))
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # nothing is timed
-        results = pool.map(lambda process: take(process, own.folder, arguments), chosen)
+        results = pool.map(lambda process: take(process, folder, arguments), chosen)
         for process, taken in zip(chosen, results, strict=True):
             seconds = sorted(row["seconds"] for row in taken.values()) or [0.0]
             each = f"{seconds[0]:.3f} to {seconds[-1]:.3f} s of CPU time each"

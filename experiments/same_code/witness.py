@@ -183,14 +183,14 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=8)
     parser.add_argument("--busy", type=int, default=0)
     parser.add_argument("--outputs", action="store_true")
-    words = sys.argv[1:]
-    end = words.index("--") if "--" in words else len(words)
-    own, arguments = parser.parse_args(words[:end]), words[end + 1 :]
-    if own.what == "table":
-        table(own.folder)
+    parser.add_argument("arguments", nargs="*", metavar="PYTEST ARGS")
+    options = parser.parse_intermixed_args()
+    folder = options.folder.resolve()
+    if options.what == "table":
+        table(folder)
     else:
-        os.environ.setdefault("GNNBENCH_CACHE", str(own.folder.resolve() / "cache"))
-        run(own.folder.resolve(), own.name, own.pairs, own.busy, arguments, outputs=own.outputs)
+        os.environ.setdefault("GNNBENCH_CACHE", str(folder / "cache"))
+        run(folder, options.name, options.pairs, options.busy, options.arguments, outputs=options.outputs)
 
 
 if __name__ == "__main__":

@@ -122,30 +122,6 @@ def _all(call: Callable[[], Any], device: str) -> dict[str, Any]:
     return found
 
 
-def captured(call: Callable[[], Any]) -> Callable[[], Any]:
-    """Capture a call whose inputs stay where they are; the replay writes to the same output, and returns it.
-
-    As torch.cuda.graphs describes it: warmed up on another stream first, so that nothing is made anew within.
-    """
-    import torch
-
-    aside = torch.cuda.Stream()
-    aside.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(aside):
-        for _ in range(3):
-            call()
-    torch.cuda.current_stream().wait_stream(aside)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        output = call()
-
-    def replay() -> Any:
-        graph.replay()
-        return output
-
-    return replay
-
-
 def _clock(device: str, *, flush: bool) -> Any:
     from gnnbench.engine.measure.layouts import clock_for
 

@@ -14,14 +14,7 @@ def units(small: bool) -> dict[str, float]:  # noqa: ARG001
 def run(unit: str, plan: Any) -> dict[str, Any]:  # noqa: ARG001
     """Run the tests one at a time, so that a missing package fails only the tests that need it."""
     tests = "tests/engine/measure/test_cuda_clock.py" if plan.small else "tests"
-    options = (
-        "-v",
-        "-p",
-        "no:cacheprovider",
-        "-rfE",
-        "--durations=12",
-        "--continue-on-collection-errors",
-    )
+    options = ("-v", "-p", "no:cacheprovider", "-rfE", "--durations=12", "--continue-on-collection-errors")
     log = plan.folder / "cuda_tests.txt"  # exists even if the tests are stopped
     plan.python("-m", "pytest", *options, tests, "-m", "cuda", log=log)
     lines = log.read_text(encoding="utf-8").strip().splitlines()

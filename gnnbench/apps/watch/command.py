@@ -22,7 +22,7 @@ _OPTIONS = (
         "also compare the newest version with an older one: N versions before it, or a named version or "
         "variant; 0 turns this off. Default: 5 for releases, 30 for commits and nightly builds."
     ),
-    Option("clone", "DIR[@REF]", None).described("its repository, to find the commit that caused a change"),
+    Option("clone", "DIR[@REF]", None).described("repository in which to find the commit behind a change"),
     seconds("budget", 60.0, "average seconds per benchmark in each comparison"),
     seconds("total-budget", 360.0, "seconds for all benchmarks of a comparison"),
     seconds("search-budget", 1800.0, "seconds for each bisection"),

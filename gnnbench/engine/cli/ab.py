@@ -22,7 +22,7 @@ _OPTIONS = (
         BUDGET_SECONDS,
         "average seconds per benchmark; time that one benchmark does not need is used for the others",
     ),
-    seconds("total-budget", None, "seconds for all benchmarks together"),
+    seconds("total-budget", None, "seconds for all benchmarks together. Default: no limit."),
     Option("time-all", "", False).described("also time benchmarks for which both variants run the same code"),
     Option("instructions", "", False).described(
         "afterwards count the instructions of a call on both sides, if their code differs"

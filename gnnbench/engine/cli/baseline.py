@@ -33,15 +33,16 @@ _PROCESSES = Option("processes", "N", f"{PROCESSES}", whole_number, "be a whole 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(table=((_PROCESSES,), ()), processes=None)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", dest="what")
-    text = "run a suite in new processes and save the timings: record [-- PYTEST ARGS]"
-    record = commands.add_parser("record", help=text, description=text)
+    text = "runs the suite in new processes, and saves the timings."
+    usage = "gnnbench baseline record [-- PYTEST ARGS]"
+    record = commands.add_parser("record", help=text, description=f"{usage}: {text}")
     record.set_defaults(parser=record)
     _PROCESSES.declare(record.add_argument)
     record.add_argument("--reason", default="", metavar="TEXT", help="why the record is made")
-    text = "show the newest record: environment, commit, reason, times"
-    show = commands.add_parser("show", help=text, description=text)
+    text = "shows the newest record: environment, commit, reason, times."
+    show = commands.add_parser("show", help=text, description=f"gnnbench baseline show: {text}")
     show.set_defaults(parser=show)
-    show.add_argument("--environment", metavar="NAME", help="show a record of this environment only.")
+    show.add_argument("--environment", metavar="NAME", help="show a record of this environment only")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -110,8 +110,7 @@ def _parser(first: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser of all commands. Raises UsageError if `first`, the first word, is no command."""
     parser = argparse.ArgumentParser(
         prog="gnnbench",
-        description="Performance regression suite for graph neural network kernels. "
-        "To run the benchmarks themselves: pytest benchmarks",
+        description="Tells whether a change made code slower, by how much, and why; pytest runs benchmarks.",
     )
     parser.add_argument("--version", action="version", version=f"gnnbench {__version__}")
     parser.set_defaults(table=((), ()))

@@ -11,10 +11,6 @@ PLACE = Place("scatter_max", "forward", "uniform:12@1", 8, "float32", "int64", 1
 NODES = 4096
 
 
-def ratio(value, error=0.01, blocks=9):
-    return Ratio(value, error, blocks)
-
-
 def point(dataset="uniform:12@1", degree=2.0, error=0.01, *, left_out=None, others=None, **ratios):
     """Return a point of three ways, of which two are calls.
 
@@ -34,9 +30,9 @@ def point(dataset="uniform:12@1", degree=2.0, error=0.01, *, left_out=None, othe
     fastest = min(times, key=times.get)
     ways = []
     for name, value in times.items():
-        way = Way(name, "index", name != SORTED, 1e-3 * value, ratio(value, error))
+        way = Way(name, "index", name != SORTED, 1e-3 * value, Ratio(value, error, 9))
         if way.is_call:
-            same = replace(ratio(value, error), error=0.0) if name == fastest else ratio(value, error)
+            same = Ratio(value, 0.0 if name == fastest else error, 9)
             way = replace(way, regret=same, regret_same_structure=same, fastest_same_structure=fastest)
         ways.append(way)
     place = replace(PLACE, dataset=dataset, **(others or {}))

@@ -11,7 +11,7 @@ from gnnbench.apps.regret.result import Point, Regrets, moved_crossovers
 from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.codec import as_text
 from gnnbench.engine.ground.errors import UsageError
-from tests.apps.regret.results import CALL, NODES, OTHER, PLACE, SORTED, grid, line, point, ratio, regrets
+from tests.apps.regret.results import CALL, NODES, OTHER, PLACE, SORTED, grid, line, point, regrets
 
 
 def content():
@@ -90,7 +90,7 @@ def test_a_call_that_is_the_fastest_has_regret_one_and_a_call_without_times_none
 def test_regrets_of_the_same_structure_are_those_of_other_ways():
     one = point(call=2.0, sorted_=1.0, other=1.0)
     call, *others = one.ways
-    call = replace(call, takes="CSR", regret_same_structure=ratio(1.0, 0.0), fastest_same_structure=CALL)
+    call = replace(call, takes="CSR", regret_same_structure=Ratio(1.0, 0.0, 9), fastest_same_structure=CALL)
     found = regrets(replace(one, ways=(call, *others)))
     all_ways, same = (found.regrets(same_structure=one) for one in (False, True))
     assert {row.way.name: row.fastest for row in all_ways}[CALL] == OTHER
@@ -146,7 +146,7 @@ def test_where_it_is_not_known_or_makes_no_difference_there_is_no_crossover():
 
 def test_a_crossover_of_ratios_that_are_one_is_between_its_points():
     points = [
-        replace(one, ways=tuple(replace(way, in_race=ratio(1.0, 0.0)) for way in one.ways))
+        replace(one, ways=tuple(replace(way, in_race=Ratio(1.0, 0.0, 9)) for way in one.ways))
         for one in line(0.5, 2)
     ]
     (found,) = regrets(*points).crossovers()

@@ -11,16 +11,18 @@ def call(capsys):
     """Return a function that runs the command in this process: exit code, output and messages."""
 
     def call(*words):
-        status = main([*map(str, words)])
-        shown = capsys.readouterr()
-        return status, shown.out, shown.err
+        try:
+            status = main([*map(str, words)])
+        except SystemExit as end:  # argparse's
+            status = end.code
+        return (status, *capsys.readouterr())
 
     return call
 
 
 @pytest.fixture
-def in_process(tmp_path, monkeypatch, capsys):
-    """Return a function that runs the command in this process, in the test's folder, as `gnnbench` does.
+def in_process(tmp_path, monkeypatch, call):
+    """Return a function that runs the command as `call` does, in the test's folder, as a user's process.
 
     Processes that it starts have the variables of tests.runs.environment.
     """
@@ -30,11 +32,7 @@ def in_process(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
 
     def run(*words):
-        try:
-            status = main(words)
-        except SystemExit as end:  # argparse's
-            status = end.code
-        out, err = capsys.readouterr()
+        status, out, err = call(*words)
         return SimpleNamespace(returncode=status, stdout=out, stderr=err)
 
     return run

@@ -69,10 +69,10 @@ def block(ms: float) -> dict[str, Any]:
     return {"answer": "block", "ns": ns, "mean_ns": ns, "rounds": 5, "cpu_ns": None, "gpu_ns": None}
 
 
-def done(text: str = "", *, skipped: bool = False, held: bool = True) -> dict[str, Any]:
+def done(text: str = "", *, skipped: bool = False) -> dict[str, Any]:
     """Return an answer of a test that has ended, and how it failed if there is a text."""
     failure = {"text": text, "skipped": skipped} if text else None
-    return {"answer": "done", "failure": failure, "held": held, "fixture": ""}
+    return {"answer": "done", "failure": failure, "held": True, "fixture": ""}
 
 
 def valgrind(patch: pytest.MonkeyPatch, folder: Path) -> None:

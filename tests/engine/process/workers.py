@@ -18,7 +18,7 @@ from gnnbench.engine.process.variants.pipe import ClosedError, Link
 from gnnbench.engine.process.variants.variant import Prepared
 from gnnbench.engine.process.worker import Worker
 from tests.engine.process.variants.repositories import wait_for
-from tests.runs import environment
+from tests.runs import as_a_user
 
 
 class Watcher(Listener):
@@ -161,9 +161,4 @@ def wait_for_end(*groups):
 
 def clean(monkeypatch):
     """Have workers see the variables of `environment`, and load no plugins but those that are named."""
-    kept = environment()
-    for name in set(os.environ) - set(kept):
-        monkeypatch.delenv(name)
-    for name, value in kept.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    as_a_user(monkeypatch, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")

@@ -1,5 +1,13 @@
 """Contents of files that a report is made of, made without running anything."""
 
+from dataclasses import replace
+
+from gnnbench.engine.drive.repeat import Repeat
+from gnnbench.engine.ground import codec
+from gnnbench.engine.judge.comparison import Work
+from gnnbench.engine.judge.verdict import Judgement
+from gnnbench.engine.measure.counter_changes import CounterChange
+from gnnbench.engine.measure.fingerprint.difference import Difference
 from tests.run_files import content, entry
 
 PLATFORMS = ("pyg", "sparse", "torch", "dgl")
@@ -43,43 +51,22 @@ def family(seed=0, *, operations=3, blocks=40, factor=1.0):
     return content(*entries)
 
 
-REPEAT = {
-    "base": "git:main",
-    "head": ".",
-    "ends": ["git:main", "git:HEAD"],
-    "options": [],
-    "pytest": ["-m", "core"],
-    "places": ["benchmarks"],
-    "rootdir": ".",
-}
+REPEAT = codec.encode(
+    Repeat("git:main", ".", ("git:main", "git:HEAD"), pytest=("-m", "core"), places=("benchmarks",))
+)
 """What commands need, of a saved result."""
 
 
 def work(*functions):
     """Return what changed, as it is saved: functions of a module, and a counter."""
-    kinds = ("values", "libraries", "work", "settings", "base_only", "head_only")
-    names = [f"suite:{name}" for name in functions]
-    return {
-        "changed": {"functions": names, **{kind: [] for kind in kinds}},
-        "counters": [{"name": "aten::mm", "base": 1, "head": 2}],
-    }
+    changed = Difference(tuple(f"suite:{name}" for name in functions))
+    return codec.encode(Work(changed, (CounterChange("aten::mm", 1, 2),)))
 
 
-def row(name, verdict, *, ratio=1.2, same_code=False, **more):
-    judgement = {
-        "verdict": verdict,
-        "reason": "a reason",
-        "ratio": ratio,
-        "low": 1.1,
-        "high": 1.3,
-        "own_low": 1.15,
-        "own_high": 1.25,
-        "minimum_detectable_effect": 0.05,
-        "base_processes": 5,
-        "head_processes": 1,
-        "same_code": same_code,
-    }
-    return {"fullname": name, "judgement": judgement, "notes": ["counters: +1 aten::mm"], **more}
+def row(name, verdict, *, ratio=1.2, **more):
+    judgement = Judgement(verdict, "a reason", ratio, 1.1, 1.3, 1.15, 1.25, 0.05)
+    found = codec.encode(replace(judgement, base_processes=5, head_processes=1))
+    return {"fullname": name, "judgement": found, "notes": ["counters: +1 aten::mm"], **more}
 
 
 def compared(*rows, **more):
