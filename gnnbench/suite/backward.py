@@ -37,21 +37,29 @@ def with_backward(
             "directions=['forward'] to the marker"
         )
     gradients = tuple(gradient_for(values, entries) for entries, values in differentiable_parts.values())
-    is_dense = not several and module.values(output).layout == torch.strided
+    tensors = _tensors(output) if several else [module.values(output)]
+    plain = all(tensor.layout == torch.strided and not tensor.is_nested for tensor in tensors)
 
     # The counters count each Python call in this function: one more would change their baselines.
     def run(gradients: Tensor | Sequence[Tensor], *inputs: Any) -> Any:
         for leaf in (*parameters, *leaves(inputs, deep)):
             leaf.grad = None
         output = kernel(*inputs)
-        if is_dense:
-            module.values(output).backward(gradients)
-        else:
+        if not plain:
             values = [tensor for _, tensor in differentiated(module, output).values()]
             torch.autograd.backward(values, gradients)
+        elif several:
+            torch.autograd.backward(_tensors(output), gradients)
+        else:
+            module.values(output).backward(gradients)
         return output
 
     return run, (gradients if several else gradients[0], *inputs)
+
+
+def _tensors(output: Any) -> list[Tensor]:
+    values = (value for _, value in sorted(parts_of(output).items()))
+    return [value for value in values if isinstance(value, Tensor) and value.requires_grad]
 
 
 def _leaf(item: Any) -> Any:
