@@ -100,10 +100,12 @@ def sums(nodes: Tensor, weight: Tensor, num_nodes: int) -> Tensor:
 def reduce_by_node(index: Tensor, messages: Tensor, num_nodes: int, reduce: Reduce = "sum") -> Tensor:
     """Reduce messages [E, F] by node, `index` [E]; 0 for a node without messages: float64 [N, F]."""
     if reduce == "amax":
-        zeros = messages.new_zeros(num_nodes, messages.size(1))
-        return zeros.scatter_reduce(
-            0, index.unsqueeze(1).expand_as(messages), messages, reduce, include_self=False
-        )
+        parts = []
+        for columns in messages.split(_columns_at_once(index.unsqueeze(0)), dim=1):
+            zeros = columns.new_zeros(num_nodes, columns.size(1))
+            rows = index.unsqueeze(1).expand_as(columns)
+            parts.append(zeros.scatter_reduce(0, rows, columns, reduce, include_self=False))
+        return torch.cat(parts, dim=1)
     total = sums(index, messages, num_nodes)
     if reduce == "mean":
         return total / index.bincount(minlength=num_nodes).clamp(min=1).unsqueeze(1)
