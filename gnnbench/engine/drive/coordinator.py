@@ -294,7 +294,7 @@ class _Run:
             inspections = trial.inspections
             logs, results, on = trial.head_logs, inspections.results, self._gpu_and_host(trial, decision)
             notes = *inspections.work.notes(), *inspections.notes, *trial.notes
-            is_reported = results and results.is_other and not results.reason.startswith(HEAD_RAISES)
+            is_reported = results and results.is_different and not results.reason.startswith(HEAD_RAISES)
             if trial.not_timed and trial.not_timed.kind == "head fails" and not is_reported:
                 results = Agreement("differ", decision.judgement.reason)
             rows.append(
