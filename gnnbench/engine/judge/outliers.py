@@ -46,7 +46,7 @@ class Outliers:
     above: int = 0
     """Number of pairs excluded because their ratio is far above the median pair's ratio."""
     below: int = 0
-    contrary: int = 0
+    without_change: int = 0
     """Number of excluded pairs without a change like the median pair's, if they may be in other modes."""
     modes: Modes | None = None
 
@@ -59,7 +59,7 @@ class Outliers:
     def doubt(self) -> str | None:
         """Why the kept pairs allow no verdict. None if they allow a verdict."""
         # The sides of the median pair may be in different modes.
-        if self.contrary > _RARE * self.pairs:
+        if self.without_change > _RARE * self.pairs:
             return "excluded pairs lack the change of most pairs: possibly two modes"
         # Without a change, excluded pairs are as often above as below (McNemar, 1947). In a sign test, three
         # of three and five of six have a probability of at most 1/8.
