@@ -60,5 +60,5 @@ def test_swapping_the_sides_mirrors_what_is_kept_and_counted(pairs):
     base, head = zip(*pairs, strict=True)
     assert keeps(base, head) == keeps(head, base)
     there, back = found(base, head), found(head, base)
-    assert (there.excluded, there.without_change, there.doubt) == (back.excluded, back.contrary, back.doubt)
+    assert (there.excluded, there.without_change, there.doubt) == (back.excluded, back.without_change, back.doubt)
     assert (there.above, there.below) == (back.below, back.above)
