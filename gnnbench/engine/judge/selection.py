@@ -37,8 +37,6 @@ class Timing:
     """Whether the head is likely slower, because it does more work."""
     boundaries: tuple[Boundary, Boundary] | None = None
     """Boundaries of the simultaneous and the per-benchmark interval. None before the first analysis."""
-    analysis: tuple[RatioEstimate, tuple[float, float]] | None = None
-    """The last interim analysis: the estimate, and the tail probabilities of both intervals."""
     judgement: Judgement = field(default_factory=lambda: Judgement("undecided", NOT_REACHED))
     decided: bool = False
     pairs: int = 0
