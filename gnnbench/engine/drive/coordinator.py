@@ -16,8 +16,7 @@ from ..interfaces import Listener
 from ..judge.comparison import Agreement, Compared, Comparison
 from ..judge.control import Control, control, withhold_verdicts
 from ..judge.estimate import sample
-from ..judge.schedule import SAME_CODE as UNTIMED
-from ..judge.schedule import Decision, PairPlan, Schedule
+from ..judge.schedule import UNTIMED, Decision, PairPlan, Schedule
 from ..judge.selection import NOT_REACHED
 from ..judge.trial import Trial
 from ..judge.verdict import SAME_KERNELS, SAME_WORK, GpuAndHost, Judgement

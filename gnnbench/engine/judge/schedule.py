@@ -20,8 +20,7 @@ from .estimate import FEWEST_PAIRS, RatioEstimate, judge_estimate
 from .evidence import Evidence
 from .selection import PAIRS_TO_AFFORD, SHORTEST_VISIT, Selection, Timing
 from .spending import Boundary, Spending
-from .verdict import SAME_CODE as SAME
-from .verdict import Judgement, Reason, Thresholds
+from .verdict import SAME_CODE, Judgement, Reason, Thresholds
 from .visit import PairTimes
 
 PILOT_SECONDS = 0.5
@@ -60,7 +59,8 @@ class Decision:
     counts: PairCounts
 
 
-SAME_CODE = Decision(SAME, PairCounts(0, 0, 0, 0, 0.0))
+UNTIMED = Decision(SAME_CODE, PairCounts(0, 0, 0, 0, 0.0))
+"""The decision on a benchmark that needs no timing."""
 
 
 class Schedule:
