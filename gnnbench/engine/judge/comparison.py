@@ -148,6 +148,6 @@ class Comparison:
 
     @property
     def is_judged(self) -> bool:
-        """Whether the time of a benchmark was judged, one is worse, or rules ignore all benchmarks."""
+        """Whether any time was judged, any benchmark is worse, or rules ignore all benchmarks."""
         rows = [row for row in self.rows if row.judgement.verdict != "ignored"]
         return bool(self.rows) and (not rows or any(row.judgement.judged or row.is_worse for row in rows))
