@@ -7,7 +7,6 @@ are excludes their pair. Times are natural logarithms [pairs, benchmarks].
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,15 +28,6 @@ _LOG_FACTOR = math.log(FACTOR)
 _SWAPPED = 2.5  # swapped modes are 2 log ratios apart; a broken process is farther away
 
 
-class Modes(NamedTuple):
-    """Two modes of processes."""
-
-    factor: float
-    """The median time of the slower mode / the median time of the faster mode."""
-    pairs: int
-    """Number of pairs whose sides are in different modes."""
-
-
 @dataclass(frozen=True)
 class Outliers:
     """The excluded pairs of one benchmark."""
@@ -52,7 +42,8 @@ class Outliers:
     one_sided: int = 0
     """Number of pairs excluded in this benchmark, but not in most benchmarks that the pair measured. 0 if
     some of them are above the median pair and others below."""
-    modes: Modes | None = None
+    in_modes: int = 0
+    """Number of pairs whose sides are in different modes. 0 if processes do not have two modes."""
 
     @property
     def excluded(self) -> int:
@@ -72,7 +63,7 @@ class Outliers:
         is_lopsided = surplus > _RARE * self.pairs and lopsided <= 1 / 8
         if is_lopsided or (verdict == "same" and self.one_sided > _RARE * self.pairs):
             return "one side may be slower in some of its processes"
-        if self.excluded - (self.modes.pairs if self.modes else 0) > MOST_EXCLUDED * self.pairs:
+        if self.excluded - self.in_modes > MOST_EXCLUDED * self.pairs:
             return "too many pairs are outliers"
         return None
 
@@ -82,8 +73,8 @@ class Outliers:
         if not self.excluded:
             return ""
         pairs = f"; {units.count(self.excluded, 'pair')} excluded"
-        if self.modes:
-            return f"{pairs} because the sides are in different modes, {self.modes.factor:.1f}x apart"
+        if self.in_modes:
+            return f"{pairs} because the sides are in different modes, over {FACTOR:g}x apart"
         return f"{pairs}: {self.above} over {FACTOR:g}x above the median pair, {self.below} below"
 
 
@@ -123,7 +114,7 @@ def outliers(
         below,
         int(lacks_change.sum()),
         one_sided=len(directions) if len({*directions}) == 1 else 0,
-        modes=_modes(base + median / 2, head - median / 2, int((~keeps).sum())),
+        in_modes=_pairs_in_modes(base + median / 2, head - median / 2, int((~keeps).sum())),
     )
 
 
@@ -137,16 +128,13 @@ def _median_pair(log_ratios: Array) -> Array:
     return np.where(low == -high, 0.0, np.where(np.abs(low) < np.abs(high), low, high))
 
 
-def _modes(base: Array, head: Array, excluded: int) -> Modes | None:
-    """Return two modes if the widest gap between times of processes explains most excluded pairs."""
+def _pairs_in_modes(base: Array, head: Array, excluded: int) -> int:
+    """Return `Outliers.in_modes`: the widest gap between times must explain most excluded pairs."""
     times = np.sort(np.concatenate([base, head]))
     fewest = max(_FEWEST_OF_A_MODE, math.ceil(_RARE * len(times)))
     gaps = np.diff(times)[fewest - 1 : len(times) - fewest]
     if not len(gaps) or gaps.max() <= _LOG_FACTOR:
-        return None
+        return 0
     split = fewest + int(np.argmax(gaps))
     pairs = int(((base >= times[split]) != (head >= times[split])).sum())
-    if pairs <= excluded / 2:
-        return None
-    factor = float(np.exp(np.median(times[split:]) - np.median(times[:split])))
-    return Modes(factor, pairs)
+    return pairs if pairs > excluded / 2 else 0
