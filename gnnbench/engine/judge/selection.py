@@ -124,15 +124,12 @@ class Selection:
 
     @cached_property
     def _candidates(self) -> Sequence[str]:
-        """The undecided benchmarks. Those that lack pairs come first, in descending order of their pairs.
-
-        No benchmark gets twice PAIRS_TO_AFFORD pairs while another one lacks pairs.
-        """
-        timings = {name: self.benchmarks[name] for name in self.undecided}
-        lacks_any = any(timing.lacks_pairs for timing in timings.values())
-        most = 2 * PAIRS_TO_AFFORD - 1 if lacks_any else math.inf
-        names = [name for name, timing in timings.items() if timing.pairs < most]
-        return sorted(names, key=lambda name: -timings[name].pairs if timings[name].lacks_pairs else math.inf)
+        """The undecided benchmarks. Those that lack pairs come first, in descending order of their pairs."""
+        timings = self.benchmarks
+        return sorted(
+            self.undecided,
+            key=lambda name: -timings[name].pairs if timings[name].lacks_pairs else math.inf,
+        )
 
     @cached_property
     def decidable(self) -> Sequence[str]:
