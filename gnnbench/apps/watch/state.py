@@ -90,7 +90,7 @@ def kinds(row: Compared) -> set[str]:
     changes: set[str] = {word for word in TIMES if row.judgement.verdict == word}
     if row.memory and row.memory.changed and not row.memory.excused:
         changes.add(row.memory.verdict)
-    if row.has_other_result:
+    if row.has_different_output:
         changes.add("different output")
     return changes
 

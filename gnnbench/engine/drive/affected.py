@@ -60,7 +60,7 @@ def run(base: Prepared, head: Prepared, plan: Plan, listener: Listener) -> Affec
     benchmarks, skipped = {}, []
     for trial in inspected:
         if (reason := trial.not_timed) is None:
-            benchmarks[trial.name] = trial.known
+            benchmarks[trial.name] = trial.inspections
         elif reason.kind in ("died", "incomparable", "head fails", "failed"):
             benchmarks[trial.name] = Inspections(failed=reason.text)
         else:

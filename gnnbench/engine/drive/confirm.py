@@ -165,10 +165,10 @@ def unexecuted(
                             yield trial, replace(again, notes=(*again.notes, _UNEXECUTED))
 
 
-def _differing_functions(inspections: Inspections | None) -> Mapping[str, list[str]]:
+def _differing_functions(inspections: Inspections) -> Mapping[str, list[str]]:
     """Return the compiled functions that differ, by library. Empty if anything else may differ."""
-    changed = inspections.work.changed if inspections else None
-    if not inspections or not changed or changed != Difference(libraries=changed.libraries):
+    changed = inspections.work.changed
+    if not changed or changed != Difference(libraries=changed.libraries):
         return {}
     base, head = (side["fingerprint"]["libraries"] for side in inspections.sides)
     differing = {

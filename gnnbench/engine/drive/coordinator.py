@@ -16,8 +16,7 @@ from ..interfaces import Listener
 from ..judge.comparison import Agreement, Compared, Comparison
 from ..judge.control import Control, control, withhold_verdicts
 from ..judge.estimate import sample
-from ..judge.schedule import SAME_CODE as UNTIMED
-from ..judge.schedule import Decision, PairPlan, Schedule
+from ..judge.schedule import UNTIMED, Decision, PairPlan, Schedule
 from ..judge.selection import NOT_REACHED
 from ..judge.trial import Trial
 from ..judge.verdict import SAME_KERNELS, SAME_WORK, GpuAndHost, Judgement
@@ -44,7 +43,7 @@ def _decision(trial: Trial, timed: Decision | None) -> Decision:
     if timed is None:
         if reason and reason.kind != "same code":
             return replace(UNTIMED, judgement=Judgement("incomparable", reason.text))
-        has_same_kernels = not reason and trial.known.same_kernels
+        has_same_kernels = not reason and trial.inspections.same_kernels
         return replace(UNTIMED, judgement=SAME_KERNELS) if has_same_kernels else UNTIMED
     if not trial.contradiction:
         return timed
@@ -132,21 +131,21 @@ class _Run:
         self.schedule = self._new_schedule()
         for trial in self._trials.values():
             reason, trial.not_timed = trial.not_timed, None
-            if reason is None and trial.known.same_code and not plan.time_all:
+            if reason is None and trial.inspections.same_code and not plan.time_all:
                 reason = SAME_CODE
             if reason:
                 self._record(trial, reason)
-            elif trial.known.same_kernels:
+            elif trial.inspections.same_kernels:
                 self.schedule.leave_out(trial.name)
         self.schedule.spend(RealTime.seconds() - inspection_start)
-        names = [trial.name for trial in self._trials.values() if trial.known.needs_host_time]
+        names = [trial.name for trial in self._trials.values() if trial.inspections.needs_host_time]
         seconds = plan.per_benchmark_seconds
         self._host_schedule = Schedule(names, plan.thresholds.of_host, seconds, self.schedule.left_seconds)
         self._show_progress()
 
     def _separate_sides(self) -> None:
         """Time the sides in two processes if their settings or libraries differ, or are unknown."""
-        all_names = (trial.known.process_wide for trial in self._trials.values())
+        all_names = (trial.inspections.process_wide for trial in self._trials.values())
         differing = [names for names in all_names if names is not None]
         if not differing or any(differing):
             names = next(filter(None, differing), ("unknown settings",))
@@ -155,7 +154,7 @@ class _Run:
     def _new_schedule(self) -> Schedule:
         """Return a schedule of all benchmarks. Those to which the head adds the most work come first."""
         plan, thresholds = self._plan, self._plan.thresholds
-        added = {trial.name: trial.known.added_work for trial in self._trials.values()}
+        added = {trial.name: trial.inspections.added_work for trial in self._trials.values()}
         most = max(added.values(), default=0.0)
         return Schedule(
             sorted(added, key=lambda name: -added[name]),
@@ -291,10 +290,10 @@ class _Run:
         rows = []
         for name, decision in self._decisions().items():
             trial = self._trials[name]
-            inspections = trial.known
+            inspections = trial.inspections
             logs, results, on = trial.head_logs, inspections.results, self._gpu_and_host(trial, decision)
             notes = *inspections.work.notes(), *inspections.notes, *trial.notes
-            is_reported = results and results.is_other and not results.reason.startswith(HEAD_RAISES)
+            is_reported = results and results.is_different and not results.reason.startswith(HEAD_RAISES)
             if trial.not_timed and trial.not_timed.kind == "head fails" and not is_reported:
                 results = Agreement("differ", decision.judgement.reason)
             rows.append(
@@ -318,7 +317,7 @@ class _Run:
             return None
         host = self._host_schedule.decisions().get(trial.name)
         judgement = host.judgement if host else Judgement("undecided", NOT_REACHED)
-        if trial.known.same_work:
+        if trial.inspections.same_work:
             judgement = SAME_WORK
         gpu_seconds, wall_seconds = map(_median_seconds, (trial.head_logs, trial.wall_logs))
         return GpuAndHost(decision.judgement, judgement, gpu_seconds, wall_seconds)

@@ -134,7 +134,7 @@ class Inspector:
         for number, side in enumerate(SIDES):
             # A benchmark whose cost differs is inspected in each run: files do not show why its cost differs.
             is_known = (
-                inspections
+                inspections.sides
                 and inspections.sides[number]["fingerprint"]
                 and not (inspections.unknown or inspections.work.cost)
             )

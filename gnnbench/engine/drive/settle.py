@@ -136,7 +136,7 @@ def _apply_rule(row: Compared, settings: Settings) -> Compared:
 
 def _refuse_other_output(row: Compared) -> Compared:
     """Make a benchmark *incomparable* if its output makes times incomparable, and nothing excuses that."""
-    if not row.has_other_result:
+    if not row.has_different_output:
         return row
     assert row.results
     before = row.judgement
@@ -161,7 +161,7 @@ def new_entries(
             raise UsageError(f"{path}: {unknown_name('benchmark', name, rows)}")
     worse = [row for row in result.rows if row.is_worse]
     selection = [rows[name] for name in dict.fromkeys(names)] or [
-        row for row in worse if results or not row.has_other_result
+        row for row in worse if results or not row.has_different_output
     ]
     if not selection:
         outputs = units.count(len(worse), "different output")
@@ -179,7 +179,7 @@ def new_entries(
                 f"{path}: {name} is {judgement.verdict}, not slower ({judgement.reason}), and needs "
                 "no memory beyond its limit; leave it out"
             )
-        if row.has_other_result and not results:
+        if row.has_different_output and not results:
             raise UsageError(f"{path}: {name} has {judgement.reason}; give --result to accept that")
         if name in present:
             problem = f"{present[name].place} already accepts a change of {name}"
@@ -188,7 +188,7 @@ def new_entries(
         if judgement.verdict == "slower":
             ratio, low, high = judgement.ratio or 1.0, judgement.low or 1.0, judgement.high or 1.0
         more_bytes = memory.head_bytes - memory.base_bytes if memory and memory.fails else 0
-        entries.append(Entry(name, reason, ratio, low, high, more_bytes, result=row.has_other_result))
+        entries.append(Entry(name, reason, ratio, low, high, more_bytes, result=row.has_different_output))
     return entries
 
 

@@ -36,14 +36,14 @@ class Agreement:
     """Why a different output does not fail the benchmark. None if nothing excuses it."""
 
     @property
-    def is_other(self) -> bool:
+    def is_different(self) -> bool:
         """Whether times are not comparable: outputs differ, or only the head reuses earlier results."""
         return self.status == "differ" or self.only_repeated
 
     @property
     def fails(self) -> bool:
         """Whether times cannot be compared, and nothing excuses this."""
-        return self.is_other and self.excused is None
+        return self.is_different and self.excused is None
 
 
 def not_compared(reason: str) -> Agreement:
@@ -130,14 +130,14 @@ class Compared:
         return self.memory is not None and self.memory.fails
 
     @property
-    def has_other_result(self) -> bool:
+    def has_different_output(self) -> bool:
         """Whether the head's output makes times incomparable, and nothing excuses that."""
         return self.results is not None and self.results.fails
 
     @property
     def is_worse(self) -> bool:
         """Whether the head is slower, needs more memory or has a different output, without an excuse."""
-        return self.judgement.verdict == "slower" or self.needs_more_memory or self.has_other_result
+        return self.judgement.verdict == "slower" or self.needs_more_memory or self.has_different_output
 
 
 @dataclass(frozen=True)
@@ -148,6 +148,6 @@ class Comparison:
 
     @property
     def is_judged(self) -> bool:
-        """Whether the time of a benchmark was judged, one is worse, or rules ignore all benchmarks."""
+        """Whether any time was judged, any benchmark is worse, or rules ignore all benchmarks."""
         rows = [row for row in self.rows if row.judgement.verdict != "ignored"]
         return bool(self.rows) and (not rows or any(row.judgement.judged or row.is_worse for row in rows))

@@ -62,9 +62,11 @@ def control(visits: Sequence[Visit]) -> Control | None:
 
 def withhold_verdicts(rows: Sequence[Compared], result: Control | None) -> list[Compared]:
     """Return the rows of a run. If its control fails, verdicts from times become undecided."""
+    if not result or not result.fails:
+        return list(rows)
     return [
         replace(row, judgement=replace(row.judgement, verdict="undecided", reason=result.text), on=None)
-        if result and result.fails and row.judgement.low is not None
+        if row.judgement.low is not None
         else row
         for row in rows
     ]

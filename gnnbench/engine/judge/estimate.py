@@ -16,7 +16,7 @@ from ..ground import units
 from ..measure.clock import FEWEST_BLOCKS
 from ..measure.estimate import QUANTILE
 from .outliers import FACTOR, Outliers
-from .verdict import Judgement, Thresholds, check_mean, judge_ratio
+from .verdict import Judgement, Thresholds, Verdict, check_mean, judge_ratio
 from .visit import Visit
 
 Array = NDArray[np.float64]
@@ -125,7 +125,7 @@ class RatioEstimate:
     mean: tuple[float, float, float] = (0.0, math.nan, 0.0)
     """Log ratio of mean calls (`log_ratio` is that of fast calls), standard error, degrees of freedom."""
     modes: bool = False
-    """Whether processes showed two modes in any benchmark of the run; see `outliers.modes_shown`."""
+    """Whether processes showed two modes in any benchmark of the run; see `outliers.in_other_mode`."""
 
     @property
     def information(self) -> float:
@@ -155,13 +155,12 @@ class RatioEstimate:
         decides = (family_width < upper) & (upper >= effect) | (own_width + lower < effect)
         return int(pairs[decides][0]) if decides.any() else _MOST_LACKING
 
-    @property
-    def doubt(self) -> str | None:
-        """Why there is no verdict yet, whatever the interval is. None if the interval decides."""
+    def doubt(self, verdict: Verdict) -> str | None:
+        """Return why the pairs do not allow the verdict of the interval. Returns None if they allow it."""
         if self.pairs < self.fewest:
             reason = f"a ratio above {FACTOR:g}x needs {self.fewest}, as processes have two modes"
             return f"{units.count(self.pairs, 'process pair')}, but {reason}"
-        return self.outliers.doubt
+        return self.outliers.doubt(verdict)
 
 
 NOTHING = RatioEstimate(0.0, math.nan, 0.0, 0, Outliers(), shrunk=False, agreeing=0.0)
@@ -199,8 +198,8 @@ def judge_estimate(
         assert judgement.high
         bound = units.ratio(judgement.low if verdict == "slower" else 1 / judgement.high, changed=True)
         verdict, reason = "undecided", f"at least {bound} {verdict}, not decided: {too_few}"
-    elif estimate.doubt and verdict != "undecided":
-        verdict, reason = "undecided", estimate.doubt
+    elif verdict != "undecided" and (doubt := estimate.doubt(verdict)):
+        verdict, reason = "undecided", doubt
     judgement = replace(judgement, verdict=verdict, reason=reason + suffix)
     return _with_counts(
         check_mean(judgement, judge_ratio(*estimate.mean, thresholds, family), thresholds), estimate

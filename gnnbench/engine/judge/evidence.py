@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from .estimate import RatioEstimate, Sample, sample
-from .outliers import kept_pairs, modes_shown, outliers
+from .outliers import in_other_mode, kept_pairs, outliers
 from .shrinkage import FEWEST_TO_POOL, divide, mean, prior_of, shrink
 from .visit import Visit
 
@@ -116,7 +116,8 @@ class Evidence:
         agreeing = divide((weights * agrees).sum(axis=0), total, 0.0)
         base, head, *_ = self._measured
         mean_calls = self._mean_calls(keeps)
-        measured, modes = np.isfinite(difference), modes_shown(base, head)
+        measured = np.isfinite(difference)
+        is_other_mode = in_other_mode(keeps, measured)
         by_name = {}
         for name, column in self._columns.items():
             pairs = measured[:, column]
@@ -125,11 +126,11 @@ class Evidence:
                 math.sqrt(square[column]),
                 float(degrees_of_freedom[column]),
                 pairs=int(count[column]),
-                outliers=outliers(base[pairs, column], head[pairs, column]),
+                outliers=outliers(*(values[pairs, column] for values in (base, head, keeps, is_other_mode))),
                 shrunk=bool(freedom[column] < degrees_of_freedom[column] / 2),
                 agreeing=float(agreeing[column]),
                 mean=(mean_calls[0][column], mean_calls[1][column], mean_calls[2][column]),
-                modes=modes,
+                modes=bool(is_other_mode.any()),
             )
         return by_name
 

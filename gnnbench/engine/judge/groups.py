@@ -103,26 +103,28 @@ def judge(
     judgements = []
     for column, (limits, error) in enumerate(zip(each, map(float, errors), strict=True)):
         old, new = (side.logs[np.isfinite(side.logs[:, column]), column] for side in (base, head))
-        code = None
-        if not (len(old) and len(new)):
-            reason = "not in the baseline" if len(new) else "not measured"
-        elif len(old) == len(new) == 1:
-            reason = "one process on each side: measure several to know their variance"
+        if not math.isfinite(error):
+            judgement = _without_interval(old, new, limits)
         else:
-            code = Reason.TOO_FEW_BLOCKS
-            reason = code.text(limits)
-        judgement = Judgement("incomparable", reason, code=code)
-        if math.isfinite(error):
             judgement = variance.judge(column, error, old, new, limits, family)
             if len(new) < confirmed_counts[1, column]:
                 least = variance.outlier_effect(int(confirmed_counts[:, column].min()))
                 freedom, confirmed_error = variance.degrees_of_freedom[column], confirmed_errors[column]
                 detectable = detectable_after(error, confirmed_error, freedom, limits, family, least)
                 judgement = replace(judgement, minimum_detectable_effect=detectable)
-        elif len(old) and len(new):
-            judgement = replace(judgement, ratio=math.exp(new.mean() - old.mean()))
         judgements.append(replace(judgement, base_processes=len(old), head_processes=len(new)))
     return judgements
+
+
+def _without_interval(base: Array, head: Array, thresholds: Thresholds) -> Judgement:
+    """Return the judgement on the logs of processes whose log ratio has no standard error."""
+    if not (len(base) and len(head)):
+        return Judgement("incomparable", "not in the baseline" if len(head) else "not measured")
+    ratio, code = math.exp(head.mean() - base.mean()), Reason.TOO_FEW_BLOCKS
+    if len(base) == len(head) == 1:
+        reason = "one process on each side: measure several to know their variance"
+        return Judgement("incomparable", reason, ratio)
+    return Judgement("incomparable", code.text(thresholds), ratio, code=code)
 
 
 def process_variance(sides: Sequence[Array], noise: Array) -> ProcessVariance:

@@ -7,13 +7,13 @@ are excludes their pair. Times are natural logarithms [pairs, benchmarks].
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from ..ground import units
+from .verdict import Verdict
 
 Array = NDArray[np.float64]
 
@@ -23,18 +23,9 @@ MOST_EXCLUDED = 1 / 3
 """Largest share of outliers, not counting pairs whose sides are in different modes."""
 _RARE = 0.1
 """Up to this share of the pairs, outliers count as rare."""
-_FEWEST_LOPSIDED, _FEWEST_OF_A_MODE = 3, 3
+_FEWEST_OF_A_MODE = 3
 _LOG_FACTOR = math.log(FACTOR)
 _SWAPPED = 2.5  # swapped modes are 2 log ratios apart; a broken process is farther away
-
-
-class Modes(NamedTuple):
-    """Two modes of processes."""
-
-    factor: float
-    """The median time of the slower mode / the median time of the faster mode."""
-    pairs: int
-    """Number of pairs whose sides are in different modes."""
 
 
 @dataclass(frozen=True)
@@ -46,31 +37,33 @@ class Outliers:
     above: int = 0
     """Number of pairs excluded because their ratio is far above the median pair's ratio."""
     below: int = 0
-    contrary: int = 0
+    without_change: int = 0
     """Number of excluded pairs without a change like the median pair's, if they may be in other modes."""
-    modes: Modes | None = None
+    one_sided: int = 0
+    """Number of pairs excluded in this benchmark, but not in most benchmarks that the pair measured. 0 if
+    some of them are above the median pair and others below."""
+    in_modes: int = 0
+    """Number of pairs whose sides are in different modes. 0 if processes do not have two modes."""
 
     @property
     def excluded(self) -> int:
         """Number of excluded pairs."""
         return self.above + self.below
 
-    @property
-    def doubt(self) -> str | None:
-        """Why the kept pairs allow no verdict. None if they allow a verdict."""
+    def doubt(self, verdict: Verdict) -> str | None:
+        """Return why the kept pairs do not allow a verdict. Returns None if they allow it."""
         # The sides of the median pair may be in different modes.
-        if self.contrary > _RARE * self.pairs:
+        if self.without_change > _RARE * self.pairs:
             return "excluded pairs lack the change of most pairs: possibly two modes"
         # Without a change, excluded pairs are as often above as below (McNemar, 1947). In a sign test, three
-        # of three and five of six have a probability of at most 1/8.
+        # of three and five of six have a probability of at most 1/8. For *same*, one of one is enough.
         majority = max(self.above, self.below)
         surplus = 2 * majority - self.excluded
         lopsided = special.bdtrc(majority - 1, self.excluded, 0.5) if self.excluded else 1.0
-        if surplus >= _FEWEST_LOPSIDED and surplus > _RARE * self.pairs and lopsided <= 1 / 8:
-            if self.modes:
-                return "the share of processes in the slower mode differs between the sides"
-            return "the excluded pairs are mostly above or mostly below the median pair"
-        if self.excluded - (self.modes.pairs if self.modes else 0) > MOST_EXCLUDED * self.pairs:
+        is_lopsided = surplus > _RARE * self.pairs and lopsided <= 1 / 8
+        if is_lopsided or (verdict == "same" and self.one_sided > _RARE * self.pairs):
+            return "one side may be slower in some of its processes"
+        if self.excluded - self.in_modes > MOST_EXCLUDED * self.pairs:
             return "too many pairs are outliers"
         return None
 
@@ -80,8 +73,8 @@ class Outliers:
         if not self.excluded:
             return ""
         pairs = f"; {units.count(self.excluded, 'pair')} excluded"
-        if self.modes:
-            return f"{pairs} because the sides are in different modes, {self.modes.factor:.1f}x apart"
+        if self.in_modes:
+            return f"{pairs} because the sides are in different modes, over {FACTOR:g}x apart"
         return f"{pairs}: {self.above} over {FACTOR:g}x above the median pair, {self.below} below"
 
 
@@ -93,32 +86,35 @@ def kept_pairs(base: Array, head: Array) -> NDArray[np.bool_]:
         return np.asarray(distance <= np.maximum(_LOG_FACTOR, nearest))
 
 
-def modes_shown(base: Array, head: Array) -> bool:
-    """Tell whether any process was slower by FACTOR than another of its side, in a minority of benchmarks.
+def in_other_mode(keeps: NDArray[np.bool_], is_measured: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return where a pair is excluded, but not in most benchmarks that it measured [pairs, benchmarks].
 
-    If a process is slow in most benchmarks, this is no mode: something else slows it.
+    If a pair is excluded in most benchmarks, this is no mode: something slowed or sped up a process.
     """
-    for side in (base, head):
-        is_slow = side - np.fmin.reduce(side, axis=0, initial=np.inf) > _LOG_FACTOR
-        is_minority = is_slow.sum(axis=1) <= np.isfinite(side).sum(axis=1) / 2
-        if (is_slow.any(axis=1) & is_minority).any():
-            return True
-    return False
+    is_excluded = is_measured & ~keeps
+    most = np.maximum(is_measured.sum(axis=1) / 2, 1)
+    return np.asarray(is_excluded & (is_excluded.sum(axis=1) <= most)[:, None])
 
 
-def outliers(base: Array, head: Array) -> Outliers:
-    """Count the excluded pairs of one benchmark [pairs], and look for two modes."""
+def outliers(
+    base: Array, head: Array, keeps: NDArray[np.bool_], is_other_mode: NDArray[np.bool_]
+) -> Outliers:
+    """Count the excluded pairs of one benchmark [pairs], and look for two modes.
+
+    `keeps`: see `kept_pairs`. `is_other_mode`: see `in_other_mode`.
+    """
     (median,) = _median_pair((head - base)[:, None])
-    keeps = kept_pairs(base[:, None], head[:, None])[:, 0]
     excess = head - base - median
     above, below = (int((~keeps & (side > 0)).sum()) for side in (excess, -excess))
     lacks_change = ~keeps & (excess * median < 0) & (np.abs(excess) < _SWAPPED * np.abs(median))
+    directions = np.sign(excess[is_other_mode])
     return Outliers(
         len(base),
         above,
         below,
         int(lacks_change.sum()),
-        modes=_modes(base + median / 2, head - median / 2, int((~keeps).sum())),
+        one_sided=len(directions) if len({*directions}) == 1 else 0,
+        in_modes=_pairs_in_modes(base + median / 2, head - median / 2, int((~keeps).sum())),
     )
 
 
@@ -132,16 +128,13 @@ def _median_pair(log_ratios: Array) -> Array:
     return np.where(low == -high, 0.0, np.where(np.abs(low) < np.abs(high), low, high))
 
 
-def _modes(base: Array, head: Array, excluded: int) -> Modes | None:
-    """Return two modes if the widest gap between times of processes explains most excluded pairs."""
+def _pairs_in_modes(base: Array, head: Array, excluded: int) -> int:
+    """Return `Outliers.in_modes`: the widest gap between times must explain most excluded pairs."""
     times = np.sort(np.concatenate([base, head]))
     fewest = max(_FEWEST_OF_A_MODE, math.ceil(_RARE * len(times)))
     gaps = np.diff(times)[fewest - 1 : len(times) - fewest]
     if not len(gaps) or gaps.max() <= _LOG_FACTOR:
-        return None
+        return 0
     split = fewest + int(np.argmax(gaps))
     pairs = int(((base >= times[split]) != (head >= times[split])).sum())
-    if pairs <= excluded / 2:
-        return None
-    factor = float(np.exp(np.median(times[split:]) - np.median(times[:split])))
-    return Modes(factor, pairs)
+    return pairs if pairs > excluded / 2 else 0

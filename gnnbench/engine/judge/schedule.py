@@ -20,8 +20,7 @@ from .estimate import FEWEST_PAIRS, RatioEstimate, judge_estimate
 from .evidence import Evidence
 from .selection import PAIRS_TO_AFFORD, SHORTEST_VISIT, Selection, Timing
 from .spending import Boundary, Spending
-from .verdict import SAME_CODE as SAME
-from .verdict import Judgement, Reason, Thresholds
+from .verdict import SAME_CODE, Judgement, Reason, Thresholds
 from .visit import PairTimes
 
 PILOT_SECONDS = 0.5
@@ -60,7 +59,8 @@ class Decision:
     counts: PairCounts
 
 
-SAME_CODE = Decision(SAME, PairCounts(0, 0, 0, 0, 0.0))
+UNTIMED = Decision(SAME_CODE, PairCounts(0, 0, 0, 0, 0.0))
+"""The decision on a benchmark that needs no timing."""
 
 
 class Schedule:
@@ -263,17 +263,10 @@ class Schedule:
             boundary.tail(estimate.pairs, spending.share(information, time))
             for boundary, spending in zip(timing.boundaries, (FAMILY_SPENDING, OWN_SPENDING), strict=True)
         )
-        if family_tail is not None and own_tail is not None:
-            timing.analysis = estimate, (family_tail, own_tail)
-        if timing.analysis is None:
-            return
-        analysed, tails = timing.analysis
-        if analysed is not estimate:
-            if not analysed.pairs < analysed.fewest == estimate.fewest:
-                return  # the judgement of the last analysis stands
-            # The last analysis lacked pairs for a verdict: judge its intervals with the new number of pairs.
-            analysed = replace(analysed, pairs=estimate.pairs, outliers=estimate.outliers)
-        timing.judgement = judge_estimate(analysed, timing.thresholds, len(self._benchmarks), tails)
+        if family_tail is None or own_tail is None:
+            return  # it is too early for another analysis
+        tails = family_tail, own_tail
+        timing.judgement = judge_estimate(estimate, timing.thresholds, len(self._benchmarks), tails)
         timing.decided = timing.judgement.verdict != "undecided" or timing.judgement.code is Reason.OTHER_MEAN
         if timing.limit and timing.decided:
             timing.decided = timing.limit.is_settled(timing.judgement, timing.thresholds)

@@ -37,8 +37,6 @@ class Timing:
     """Whether the head is likely slower, because it does more work."""
     boundaries: tuple[Boundary, Boundary] | None = None
     """Boundaries of the simultaneous and the per-benchmark interval. None before the first analysis."""
-    analysis: tuple[RatioEstimate, tuple[float, float]] | None = None
-    """The last interim analysis: the estimate, and the tail probabilities of both intervals."""
     judgement: Judgement = field(default_factory=lambda: Judgement("undecided", NOT_REACHED))
     decided: bool = False
     pairs: int = 0
@@ -126,15 +124,12 @@ class Selection:
 
     @cached_property
     def _candidates(self) -> Sequence[str]:
-        """The undecided benchmarks. Those that lack pairs come first, in descending order of their pairs.
-
-        No benchmark gets twice PAIRS_TO_AFFORD pairs while another one lacks pairs.
-        """
-        timings = {name: self.benchmarks[name] for name in self.undecided}
-        lacks_any = any(timing.lacks_pairs for timing in timings.values())
-        most = 2 * PAIRS_TO_AFFORD - 1 if lacks_any else math.inf
-        names = [name for name, timing in timings.items() if timing.pairs < most]
-        return sorted(names, key=lambda name: -timings[name].pairs if timings[name].lacks_pairs else math.inf)
+        """The undecided benchmarks. Those that lack pairs come first, in descending order of their pairs."""
+        timings = self.benchmarks
+        return sorted(
+            self.undecided,
+            key=lambda name: -timings[name].pairs if timings[name].lacks_pairs else math.inf,
+        )
 
     @cached_property
     def decidable(self) -> Sequence[str]:

@@ -14,7 +14,7 @@ from ..ground import units
 from ..measure.clock import SHORTEST_GPU_NS
 from .estimate import sample
 from .verdict import Judgement
-from .visit import Inspections, NotTimed, Size, Visit
+from .visit import NOT_INSPECTED, Inspections, NotTimed, Size, Visit
 
 RECHECKS = 4
 """Number of pairs that check a change with each side in a process of its own."""
@@ -37,8 +37,8 @@ class Trial:
 
     name: str
     """The id of the benchmark's test."""
-    inspections: Inspections | None = None
-    """What a call does on both sides. None if no call was inspected."""
+    inspections: Inspections = NOT_INSPECTED
+    """What a call does on both sides."""
     not_timed: NotTimed | None = None
     """Why the benchmark is not timed. None if it is timed, or if this is not known yet."""
     from_files: bool = False
@@ -59,12 +59,7 @@ class Trial:
     @property
     def is_inspected(self) -> bool:
         """Whether a call was inspected, or cannot be inspected."""
-        return self.inspections is not None or self.not_timed is not None
-
-    @property
-    def known(self) -> Inspections:
-        """The inspections. If there are none, inspections without content."""
-        return self.inspections or Inspections()
+        return self.inspections is not NOT_INSPECTED or self.not_timed is not None
 
     @property
     def notes(self) -> tuple[str, ...]:

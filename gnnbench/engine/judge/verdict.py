@@ -175,6 +175,7 @@ def check_mean(judgement: Judgement, mean: Judgement, thresholds: Thresholds) ->
     contradicts = {"same": low > limit or high < 1 / limit, "slower": high < 1, "faster": low > 1}
     if not contradicts.get(judgement.verdict):
         return judgement
+    # If the simultaneous interval of the mean includes 1, further pairs may change the judgement.
     reason, code = Reason.OTHER_MEAN.text(thresholds), Reason.OTHER_MEAN if mean.changed else None
     return replace(mean, verdict="undecided", reason=reason, code=code)
 

@@ -278,6 +278,9 @@ class Inspections:
         return replace(self, work=work, sides=sides)
 
 
+NOT_INSPECTED = Inspections()
+
+
 def lower_cost(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
     """Return the lower of two costs that a worker reported, or the second answer if one has no cost."""
     if not (first["cost"] and second["cost"]):

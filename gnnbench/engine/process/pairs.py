@@ -17,7 +17,7 @@ from ..ground.files import check_room, scratch
 from ..interfaces import Listener
 from ..judge.schedule import PairPlan
 from ..judge.trial import Trial
-from ..judge.visit import Inspections, NotTimed, PairTimes, Visit
+from ..judge.visit import NOT_INSPECTED, Inspections, NotTimed, PairTimes, Visit
 from ..measure.fingerprint.disassembly import demangled
 from ..measure.fingerprint.libraries import functions_differing
 from ..measure.instructions import Instructions
@@ -91,14 +91,14 @@ class Pair(Processes):
         collected = {side: answer["used"] for side, answer in self.collected.items() if "used" in answer}
         files = {side: used["callers_files"] for side, used in (collected | self.used).items() if used}
         if reason := why_incomparable(files, self._differing, self.shared.plan.build):
-            trial.inspections = None
+            trial.inspections = NOT_INSPECTED
             return NotTimed("incomparable", reason, SIDES)
         if isinstance(result, NotTimed):
             return result
         if (changed := result.work.changed) is not None:
             data = data_read((*collected.values(), *self.used.values()), self._differing)
             if data and result.same_code and self.shared.plan.results:  # only the data may change the output
-                trial.inspections, used = None, self.used
+                trial.inspections, used = NOT_INSPECTED, self.used
                 agreement = self._hold(trial, HeldBenchmark.agreement, only_inspected=True)
                 self.used = used
                 if isinstance(agreement, NotTimed):

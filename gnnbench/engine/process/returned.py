@@ -56,7 +56,7 @@ class _DifferError(Exception):
 
 def depends_on_process(result: Agreement) -> bool:
     """Tell whether outputs may differ merely because the sides run in two processes, as addresses do."""
-    return result.is_other or result.reason == _UNSTEADY or result.reason.startswith(_INPUTS)
+    return result.is_different or result.reason == _UNSTEADY or result.reason.startswith(_INPUTS)
 
 
 def agreement(

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from ..ground.cpu import cores
 from ..judge.comparison import Agreement
 from ..judge.trial import Trial
-from ..judge.visit import Inspections, Kind, NotTimed, Size, Visit, lower_cost
+from ..judge.visit import NOT_INSPECTED, Inspections, Kind, NotTimed, Size, Visit, lower_cost
 from ..measure.clock import alternate
 from ..measure.instructions import Instructions
 from .forks import RETURN
@@ -52,7 +52,8 @@ class HeldBenchmark:
         """Return `do`'s result while both sides hold the test, which may end there if `only_inspected`."""
         result: _Result | NotTimed = no_benchmark("")
         order = self._processes.order()
-        random_seed, is_inspected = self._shared.rng.randrange(2**32), self._trial.inspections is not None
+        random_seed = self._shared.rng.randrange(2**32)
+        is_inspected = self._trial.inspections is not NOT_INSPECTED
         run = {"name": self._trial.name, "seed": random_seed if is_inspected else SEED}
         run |= {"checked": is_inspected, "compared": self._shared.plan.results and not is_inspected}
         answers = self._ask_sides(order, may_end=True, command="run", **run)
@@ -110,7 +111,7 @@ class HeldBenchmark:
 
     def inspect(self) -> Inspections:
         """Return what a call runs on both sides. The sides are asked only once in a run."""
-        if self._trial.inspections is None:
+        if self._trial.inspections is NOT_INSPECTED:
             settings, plan = self._processes.settings, self._shared.plan
             base, head = self._ask_sides(SIDES, command="inspect")
             inspections = Inspections.of(base, head, settings.differing_variables(), settings.trapped)

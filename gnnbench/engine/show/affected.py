@@ -23,7 +23,7 @@ def document(result: AffectedResult, *, verbose: bool = True) -> Document:
 
 def _notes_on(row: Inspections) -> list[str]:
     """Return the notes on a benchmark's output and memory."""
-    if row.results and row.results.is_other:
+    if row.results and row.results.is_different:
         return [f"a different output: {row.results.reason}", *memory_notes(row.memory)]
     return [*result_notes(row.results), *memory_notes(row.memory)]
 
@@ -44,5 +44,7 @@ def summary(result: AffectedResult) -> str:
         text += f", {unknown} could not be compared and count{'s' if unknown == 1 else ''} as affected"
     if by_cost := sum(row.work.cost is not None for row in result.benchmarks.values()):
         text += f"; a call's cost differs in {by_cost}"
-    different = sum(row.results is not None and row.results.is_other for row in result.benchmarks.values())
+    different = sum(
+        row.results is not None and row.results.is_different for row in result.benchmarks.values()
+    )
     return f"{text}; {units.count(different, 'different output')}" if different else text

@@ -97,7 +97,7 @@ def ranked(rows: Iterable[Compared], explained: Sequence[Explained]) -> list[Com
         judgement = row.judgement
         change = abs(math.log(judgement.ratio)) if judgement.ratio and judgement.ratio > 0 else 0.0
         order = _ORDER.index(judgement.verdict), cause_numbers.get(row.fullname, len(cause_numbers))
-        return not row.has_other_result, not row.is_worse, not is_changed(row), *order, -change
+        return not row.has_different_output, not row.is_worse, not is_changed(row), *order, -change
 
     return sorted(rows, key=rank)
 

@@ -62,7 +62,7 @@ def _results(row: Compared) -> Shown | None:
     is_plain = agreement is not None and not agreement.only_repeated and not agreement.reservation
     if agreement is None or (is_plain and agreement.status in ("equal", "not compared")):
         return None
-    style = ("slower" if agreement.fails else "ignored") if agreement.is_other else ""
+    style = ("slower" if agreement.fails else "ignored") if agreement.is_different else ""
     status = "partly compared" if agreement.reservation else agreement.status
     return Shown("kept" if agreement.only_repeated else status, None, style)
 
@@ -118,7 +118,7 @@ def document(
 def explanations(row: Compared) -> list[str]:
     """Return the notes on a benchmark's memory and outputs, and on why its time has no verdict."""
     time_notes, other_notes = reasons(row.judgement), (*memory_notes(row.memory), *result_notes(row.results))
-    return [*time_notes, *other_notes] if row.has_other_result else [*other_notes, *time_notes]
+    return [*time_notes, *other_notes] if row.has_different_output else [*other_notes, *time_notes]
 
 
 def benchmark_notes(row: Compared, causes: Sequence[Explained] = ()) -> list[str]:

@@ -35,7 +35,7 @@ _VERBS = {
 
 def verdict(row: Compared) -> str:
     """Return the verdict that tables and pages show for a benchmark."""
-    return OTHER if row.has_other_result else row.judgement.verdict
+    return OTHER if row.has_different_output else row.judgement.verdict
 
 
 def _counted_as(row: Compared) -> str:
@@ -54,7 +54,7 @@ def plural(count: int, verdict: str) -> str:
 def is_changed(row: Compared) -> bool:
     """Return whether the time, the memory or the output changed, even if the change is accepted."""
     memory, results = row.memory, row.results
-    has_other_change = (memory and memory.changed) or (results and results.is_other)
+    has_other_change = (memory and memory.changed) or (results and results.is_different)
     return bool(has_other_change) or row.judgement.verdict in CHANGED
 
 
@@ -100,7 +100,7 @@ def headline(rows: Sequence[Compared], effect: float | None = None, *, busy: boo
 def change(row: Compared) -> str:
     """Return a benchmark's ratio and verdict, such as `1.22x slower`, or `different output`."""
     judgement = row.judgement
-    if row.has_other_result:
+    if row.has_different_output:
         return OTHER
     ratio = 1 / judgement.ratio if judgement.ratio and judgement.verdict == "faster" else judgement.ratio
     return f"{units.ratio(ratio, changed=judgement.changed)} {judgement.verdict}".strip()
@@ -133,7 +133,7 @@ def _excused(rows: Sequence[Compared]) -> list[str]:
         "more memory (excused)": memory["more memory"] - failing,
         "less memory": memory["less memory"],
         "different output (excused)": sum(
-            row.results is not None and row.results.is_other and not row.results.fails for row in rows
+            row.results is not None and row.results.is_different and not row.results.fails for row in rows
         ),
     }
     return [f"{count} {change}" for change, count in counts.items() if count]
@@ -180,7 +180,7 @@ def result_notes(agreement: Agreement | None) -> tuple[str, ...]:
         return (f"outputs partly compared: {agreement.reservation}",)
     if agreement.status == "not compared":
         return (f"outputs not compared: {agreement.reason}",)
-    return (f"outputs {agreement.reason}",) if agreement.reason and not agreement.is_other else ()
+    return (f"outputs {agreement.reason}",) if agreement.reason and not agreement.is_different else ()
 
 
 def detectable(judgement: Judgement) -> float | None:
@@ -230,7 +230,7 @@ def result(comparison: Comparison, seconds: float | None = None, *, busy: bool =
 def sentence(row: Compared) -> str:
     """Return a benchmark's verdict, its reason and its notes on one line."""
     judgement = row.judgement
-    if row.has_other_result:
+    if row.has_different_output:
         return "; ".join((judgement.reason, *memory_notes(row.memory), *row.notes))
     text = _counted_as(row)
     if judgement.low is not None and judgement.ratio is not None:

@@ -4,7 +4,7 @@ import os
 from rich.console import Console
 
 from gnnbench.engine.judge.comparison import PairCounts
-from gnnbench.engine.judge.schedule import SAME_CODE, Decision
+from gnnbench.engine.judge.schedule import UNTIMED, Decision
 from gnnbench.engine.judge.verdict import Judgement
 from gnnbench.engine.show.progress import QUIET_SECONDS, ErrorConsole, Progress
 
@@ -60,8 +60,8 @@ def test_in_a_pipe_a_decision_is_a_line_and_so_counts_as_one():
 
 def test_in_a_pipe_those_that_run_the_same_code_are_one_line():
     progress, file, _ = piped()
-    same = {f"same{number}": SAME_CODE for number in range(10)}
-    for late in ({}, {"late": SAME_CODE}):
+    same = {f"same{number}": UNTIMED for number in range(10)}
+    for late in ({}, {"late": UNTIMED}):
         progress.update({"a": decision(), "b": decision("undecided"), **same, **late}, 20.0, 40.0)
     assert file.getvalue().splitlines() == [
         "20 s: 10 run the same code",
@@ -74,7 +74,7 @@ def test_in_a_terminal_the_step_and_its_seconds_stand_below_the_verdicts():
     file, clock = io.StringIO(), Clock()
     console = Console(file=file, force_terminal=True, width=80, highlight=False)
     with Progress(console, clock) as progress:
-        decisions = {"a": decision(), "b[x]": decision("undecided"), "c": SAME_CODE, "d": decision("slower")}
+        decisions = {"a": decision(), "b[x]": decision("undecided"), "c": UNTIMED, "d": decision("slower")}
         progress.update(decisions, 12.0, 48.0)
         progress.step("timing [b]")
         clock.seconds += 3

@@ -24,7 +24,7 @@ from ...judge.evidence import USUAL_PAIR_VARIANCE
 from ...judge.schedule import PairPlan
 from ...judge.search import ERROR, Interval, Observation, Search, least_change, next_position
 from ...judge.trial import Trial
-from ...judge.visit import Inspections, Visit
+from ...judge.visit import NOT_INSPECTED, Inspections, Visit
 from ...process.pairs import Pairs
 from ...process.plan import PairSettings, Plan
 from ...process.unchanged.known import digest
@@ -252,7 +252,7 @@ class _Bisection:
         about = f"{self._history.candidates[position].name}: "
         settings = PairSettings(self._ready(0), head, about=about, spared=("head",))
         for name in pair_plan.seconds:
-            self._trials[name].inspections = None  # of another candidate
+            self._trials[name].inspections = NOT_INSPECTED  # of another candidate
         pair, times = pairs.measure(settings, self._trials, pair_plan)
         for name, row in times.failures.items():
             if "base" in row.sides:

@@ -89,14 +89,14 @@ def _agreement(row: Inspections) -> Agreement:
 def _changes(outputs: Callable[[int, int], Agreement], last: int) -> Iterator[tuple[int, int, Agreement]]:
     """Yield the positions between which outputs change. `outputs`: how those of two positions agree."""
     base = 0
-    while base < last and outputs(base, last).is_other:
+    while base < last and outputs(base, last).is_different:
         low, high, skipped = base, last, set[int]()
         while between := [position for position in range(low + 1, high) if position not in skipped]:
             middle = between[len(between) // 2]
             agreement = outputs(base, middle)
             if agreement.status == "not compared":
                 skipped.add(middle)
-            elif agreement.is_other:
+            elif agreement.is_different:
                 high = middle
             else:
                 low = middle
