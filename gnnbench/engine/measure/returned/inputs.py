@@ -43,8 +43,7 @@ class Snapshot:
             self._containers.setdefault(id(container), (container, copy(container)))
         added = [value for value in values if id(value) not in self._contents]
         total_bytes = sum(value.nbytes for value in added)
-        # psutil reads files, and a test may have replaced `open`.
-        if total_bytes and total_bytes > MEMORY_SHARE * psutil.virtual_memory().available:
+        if total_bytes > MEMORY_SHARE * psutil.virtual_memory().available:
             raise MemoryError(f"too large to copy: {total_bytes / 2**30:.1f} GiB of inputs")
         for value in added:
             self._contents[id(value)] = value, np.array(array_of(value))
