@@ -2,6 +2,7 @@
 
 import re
 import sys
+from array import array
 from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -14,8 +15,8 @@ from numpy.typing import NDArray
 
 from ...ground.parts import tensors_of_any_layout
 from ..layouts import MEMORY_SHARE
-from .portable import Portable, array_of
-from .reachable import is_expanded, is_leaf, shares_memory
+from .portable import Portable, array_of, to_portable
+from .reachable import Reachable, is_expanded, is_leaf, is_table, shares_memory
 
 _EXACT = re.compile(
     r"(?!aten::)|aten::(_to_copy|abs|cat|clamp|clone|constant_pad|copy|detach|fill|flip|gather|index$"
@@ -35,7 +36,7 @@ class Snapshot:
         self._containers: dict[int, tuple[Any, Any]] = {}
         """Containers with shallow copies, by id."""
         self.state: dict[str, Portable] = {}
-        """Numbers and texts in the arguments of the first call, by place."""
+        """Numbers, texts and arrays in the arguments before the first call, by place."""
 
     def add(self, values: Iterable[Any], containers: Iterable[Any] = ()) -> None:
         """Add values and containers that are not in the snapshot. Raises MemoryError if there is no room."""
@@ -63,6 +64,13 @@ class Snapshot:
         _, array = self._contents.get(id(value), (None, None))
         return array if array is not None and equal(array_of(value), array) else np.array(array_of(value))
 
+    def values(self, reach: Reachable) -> dict[str, Portable]:
+        """Return the current arrays, numbers and texts by place."""
+        parts = to_portable({**reach.arrays, **reach.state}, {})
+        return parts | {
+            place: Portable(parts[place].kind, self.current(value)) for place, value in reach.arrays.items()
+        }
+
     def restore(self) -> None:
         """Restore the contents of all values and containers, and the gradients."""
         for value, content in self._contents.values():
@@ -73,7 +81,9 @@ class Snapshot:
         for container, content in self._containers.values():
             if isinstance(container, np.ndarray):
                 container[...] = content
-            elif isinstance(container, bytearray):
+            elif is_table(container):
+                vars(container).update(vars(copy(content)))
+            elif isinstance(container, bytearray | array):
                 container[:] = content  # unlike `clear`, this works while a view of it exists
             else:
                 container.clear()
