@@ -25,7 +25,6 @@ from ..ground.parts import (
     dgl_features,
     kind_of,
     sparse_layouts,
-    strided_parts,
     tensors,
     tensors_of_any_layout,
 )
@@ -186,7 +185,7 @@ class Copies:
         if obstacle := _obstacle(value):
             return self._fail(value, obstacle)
         if value.layout != torch.strided:
-            clone = self._copy_sparse(value)
+            clone = value.detach().clone()
         else:
             storage = value.untyped_storage()
             key = ("storage", value.device, storage.data_ptr(), storage.nbytes())
@@ -201,14 +200,6 @@ class Copies:
         if value.grad is not None:
             clone.grad = self.of(value.grad)
         return clone
-
-    def _copy_sparse(self, value: Any) -> Any:
-        torch = sys.modules["torch"]
-        parts = [self.of(part.detach()) for part in strided_parts(value)]
-        with torch.sparse.check_sparse_tensor_invariants(enable=False):
-            if value.layout == torch.sparse_coo:
-                return torch.sparse_coo_tensor(*parts, size=value.shape, is_coalesced=value.is_coalesced())
-            return torch.sparse_compressed_tensor(*parts, size=value.shape, layout=value.layout)
 
     def _copy_optimizer(self, value: Any) -> Any:
         """Copy an optimiser by its attributes: deepcopy omits hooks, and the parameters of LBFGS."""

@@ -34,7 +34,7 @@ _CONTAINERS = (tuple, list, set, frozenset, dict)
 _MOST_NESTED = 6
 """Arguments of operators are described up to this depth."""
 _SPELLED_OUT = 1000
-"""Larger containers are hashed by `marshal`, 50 times as fast, without replacing paths; larger bytes too."""
+"""Larger containers are hashed by `marshal`. It is 50 times as fast, but does not replace paths."""
 
 
 def short(*texts: str) -> str:
@@ -77,7 +77,7 @@ def _folders(roots: tuple[str, ...], _modules: int, current: str) -> re.Pattern[
 
 
 def plain(value: Any) -> str | None:
-    """Describe a number, a string, or a container of such values, alike in each process; None for others."""
+    """Describe a number, a string, or a container of these. Returns None for other values."""
     kind = type(value)
     if kind is str or kind in _PATHS:
         return without_folders(repr(str(value)))
@@ -107,7 +107,7 @@ def _in_c(value: Any) -> str | None:
 
 
 def pickled_parts(value: Any) -> tuple[Any, ...]:
-    """Return what pickle would save of an object of a C type of the standard library; empty for others."""
+    """Return what pickle would save of an object whose type is written in C, in the standard library."""
     kind = type(value)
     if hasattr(value, "__dict__") or str(kind.__module__).partition(".")[0] not in _LIBRARY:
         return ()
@@ -152,7 +152,7 @@ def entries(value: Any, text: str) -> Iterator[str]:
 
 
 class Contents:
-    """Describes values, without the floating-point numbers in tensors; remembers tensors that a call made."""
+    """Describes values, without the floating-point numbers in tensors. Remembers tensors that a call made."""
 
     most_bytes = 1 << 29
     """Larger tensors and arrays are not hashed."""

@@ -62,7 +62,7 @@ class Fingerprint:
 
 
 class Recordings:
-    """Two recordings of one call. What differs between them is left out: the call itself changes it."""
+    """Two recordings of one call. Values that differ between them are left out: the call changes them."""
 
     def __init__(self, call: Call, now: Callable[[], float] = RealTime.seconds) -> None:
         """`now` returns seconds. The caller runs the call twice, each time in the context of `record`."""

@@ -77,7 +77,7 @@ _STANDARD_ATTRIBUTES = {
     *("__builtins__", "__cached__", "__file__", "__path__", "__slots__", "__weakref__", "__wrapped__"),
     *("_handle", "_fd_to_key"),
 }
-"""Attributes that Python itself sets, and those of pipes and event loops with the numbers of open files."""
+"""Attributes that Python itself sets, and attributes of pipes and event loops that number open files."""
 
 
 def module_of(code: CodeType, scope: Mapping[str, Any]) -> str:
@@ -90,7 +90,7 @@ def module_of(code: CodeType, scope: Mapping[str, Any]) -> str:
 
 
 class Values:
-    """Finds the values that functions may read: each name or string in their code may name an attribute."""
+    """Finds the values that functions may read. Any name or string in their code may name an attribute."""
 
     def __init__(self, scopes: Sequence[tuple[CodeType, Mapping[str, Any]]], contents: Contents) -> None:
         """`scopes`: code and globals of each function."""
@@ -120,7 +120,7 @@ class Values:
         return len(self._visited) >= _MOST
 
     def add_globals(self, code: CodeType, scope: Mapping[str, Any], *, cached: bool = False) -> None:
-        """Add the globals that a function names; if `cached`, functions among them may have filled one."""
+        """Add the globals that a function names. If its result is `cached`, functions among these count."""
         if code.co_qualname.startswith(_GUARD):
             return
         names = [name for name in _names(code) if name not in _STANDARD_ATTRIBUTES]
@@ -146,7 +146,7 @@ class Values:
                 self.add(f"{module}.{COMPILED.sub('__', name)}", item)
 
     def add(self, place: str, value: Any, depth: int = 0, path: str = "") -> None:
-        """Add a value and its parts; `path`, how it was reached, tells objects that share a place apart."""
+        """Add a value and its parts. Several objects may share a place, but each has a `path` of its own."""
         if self.too_many or value is sys.modules or type(value).__module__ == _OPERATORS:
             return
         texts = self._describe(value)
@@ -225,7 +225,7 @@ class Values:
             self.add(f"{owner}.{name}", attributes[name], depth, f"{path}.{name}")
 
     def _attributes_of(self, kind: type) -> Mapping[str, Any]:
-        """Return attributes of a class and its bases, but no functions that `bytecode.defaults` finds."""
+        """Return attributes of a class and its bases, except functions that `bytecode.defaults` finds."""
         if kind not in self._attributes:
             attributes: dict[str, Any] = {}
             meta: type = type(kind)

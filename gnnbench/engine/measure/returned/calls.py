@@ -106,7 +106,7 @@ class ComparedCalls:
         return (is_new or is_copied) and self._make(AGAIN).steps == steps
 
     def make(self, number: int) -> Effects:
-        """Make a call, save its effects, restore the inputs. Raises MemoryError and TooMuchError for size."""
+        """Make a call, save its effects, and restore the inputs. Raises MemoryError or TooMuchError."""
         self.effects[number] = self._make(number)
         return self.effects[number]
 
@@ -208,7 +208,7 @@ class ComparedCalls:
         return changed_arguments(first, before, values) | gradients
 
     def save(self, requests: Iterable[tuple[int, str]], folder: Path) -> list[dict[str, str] | None]:
-        """Write arrays to `.npy` files; return for each a file, an error or a text, or None if missing."""
+        """Write arrays to `.npy` files. Return a file, an error or a text for each, or None without a value."""
         results: list[dict[str, str] | None] = []
         for number, place in requests:
             part = (self.effects.get(number) or self.make(number)).parts.get(place)

@@ -96,12 +96,12 @@ def equal(left: NDArray[Any], right: NDArray[Any]) -> bool:
 
 
 def write(value: Any, content: NDArray[Any]) -> None:
-    """Write numbers to a tensor or an array, unless it has them: writing would invalidate caches."""
+    """Write numbers to a tensor or an array that has other numbers. Writing would invalidate caches."""
     current = array_of(value)
     if current.shape != content.shape or equal(current, content):
         return
     if isinstance(value, np.ndarray):
-        if value.flags.writeable:  # else its base is written to
+        if value.flags.writeable:  # otherwise its base gets the numbers
             value[...] = content
     elif not is_expanded(value):
         torch = sys.modules["torch"]
