@@ -39,7 +39,7 @@ _IDLE_FLAGS = 0x4000000 | __future__.annotations.compiler_flag
 
 @cache
 def code_hash(code: CodeType, *, of_import: bool = False) -> str:
-    """Return the hash of code. With `of_import`, bodies of functions are left out: imports do not run them."""
+    """Return the hash of code. With `of_import`, bodies of functions are left out, as none runs."""
     return digest.short(*_parts(code, of_import))
 
 

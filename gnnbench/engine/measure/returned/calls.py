@@ -208,7 +208,7 @@ class ComparedCalls:
         return changed_arguments(first, before, values) | gradients
 
     def save(self, requests: Iterable[tuple[int, str]], folder: Path) -> list[dict[str, str] | None]:
-        """Write arrays to `.npy` files. Return a file, an error or a text for each, or None without a value."""
+        """Write arrays to `.npy` files. Return for each a file, an error, a text, or None if missing."""
         results: list[dict[str, str] | None] = []
         for number, place in requests:
             part = (self.effects.get(number) or self.make(number)).parts.get(place)
