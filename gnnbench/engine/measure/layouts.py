@@ -25,6 +25,7 @@ from ..ground.parts import (
     dgl_features,
     kind_of,
     sparse_layouts,
+    strided_parts,
     tensors,
     tensors_of_any_layout,
 )
@@ -185,7 +186,7 @@ class Copies:
         if obstacle := _obstacle(value):
             return self._fail(value, obstacle)
         if value.layout != torch.strided:
-            clone = value.detach().clone()
+            clone = self._copy_sparse(value)
         else:
             storage = value.untyped_storage()
             key = ("storage", value.device, storage.data_ptr(), storage.nbytes())
@@ -200,6 +201,15 @@ class Copies:
         if value.grad is not None:
             clone.grad = self.of(value.grad)
         return clone
+
+    def _copy_sparse(self, value: Any) -> Any:
+        """Copy a sparse tensor. A clone of a CSR tensor would share the indices."""
+        torch = sys.modules["torch"]
+        parts = [self.of(part.detach()) for part in strided_parts(value)]
+        with torch.sparse.check_sparse_tensor_invariants(enable=False):
+            if value.layout == torch.sparse_coo:
+                return torch.sparse_coo_tensor(*parts, size=value.shape, is_coalesced=value.is_coalesced())
+            return torch.sparse_compressed_tensor(*parts, size=value.shape, layout=value.layout)
 
     def _copy_optimizer(self, value: Any) -> Any:
         """Copy an optimiser by its attributes: deepcopy omits hooks, and the parameters of LBFGS."""
