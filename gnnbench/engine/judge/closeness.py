@@ -6,7 +6,7 @@ To find out how large these are, the base also runs with inputs moved by a few u
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -81,10 +81,6 @@ def compare(
     the errors of sums see Higham, Accuracy and Stability of Numerical Algorithms, 4.2.
     """
     precision = digits(kind)
-    if not base.ndim:
-        flat = ((other.reshape(1), units) for other, units in others)
-        closeness = compare(base.reshape(1), head.reshape(1), kind, others=list(flat), inputs=inputs)
-        return replace(closeness, place=())
     if precision is None:
         differs = _differs(base, head).reshape(-1)
         index = int(np.argmax(differs)) if base.size else 0
@@ -106,13 +102,14 @@ def compare(
     factor = multiple + min(math.sqrt(inputs), most / 2)
     factor *= 1 + _FEW_NUMBERS / math.sqrt(max(base.size, 1))
     with np.errstate(divide="ignore", over="ignore"):
-        terms = np.full(1, most) if is_gradient else np.fmin((unit / changes) ** 2, min(inputs, most))
+        terms = most if is_gradient else np.fmin((unit / changes) ** 2, min(inputs, most))
         allowed = factor * changes + (roundings + terms) * unit
     errors = _errors(base, head)
     if not base.size:
         return _closeness(base, head, 0, 0.0, 0.0)
     with np.errstate(invalid="ignore", over="ignore"):
-        excess = np.nan_to_num(errors / allowed, copy=False, nan=math.inf, posinf=math.inf)  # inf / inf = NaN
+        excess = np.asarray(errors / allowed)  # inf / inf = NaN
+    excess = np.nan_to_num(excess, copy=False, nan=math.inf, posinf=math.inf)
     # If several excesses are the largest, take the one with the largest error.
     index = int(np.argmax(np.where(excess == excess.max(), errors, -1.0)))
     error, limit, step, change = (float(values.flat[index]) for values in (errors, allowed, unit, changes))
