@@ -26,9 +26,9 @@ _FEWEST_BLOCKS = 51
 """Precision is checked from this number of blocks on, because fewer blocks may not include rare layouts. Of
 measurements with 15 blocks, 20 % include no layout of the fastest 10 %; of those with 51 blocks, 0.5 %."""
 
-_GROWTH = 1.25
-"""Precision is checked again when the number of blocks has grown by this factor. Checks after each block
-would stop the measurement when the interval is narrow by chance."""
+_CHECKS = {math.ceil(_FEWEST_BLOCKS * 1.25**number) for number in range(60)}
+"""Numbers of blocks after which precision is checked. Checks after each block would stop the measurement when
+the interval is narrow by chance."""
 
 _PILOT_BLOCKS = 8
 _PILOT_ROUNDS = 3
@@ -57,6 +57,17 @@ class Effort:
     warmup_iterations: int = 1
     disable_gc: bool = False
 
+    def reason_to_stop(self, blocks: Sequence[Sequence[float]], elapsed_seconds: float) -> StopReason | None:
+        """Return the reason to stop after a block. Returns None if more blocks are needed."""
+        if sum(map(len, blocks)) < self.min_rounds:
+            return None
+        if not elapsed_seconds < self.max_seconds:  # also stops if it is NaN
+            return "time"
+        is_checked = len(blocks) in _CHECKS
+        if is_checked and estimate(block_values(blocks), JUDGED_LEVEL).half_width <= self.precision:
+            return "precision"
+        return None
+
 
 def rounds_per_block(round_seconds: float, renewal_seconds: float, max_seconds: float) -> int:
     """Return how many rounds to time on each layout: as many as take the time of copying the inputs.
@@ -68,26 +79,6 @@ def rounds_per_block(round_seconds: float, renewal_seconds: float, max_seconds: 
     """
     limit = (max_seconds / _MIN_BLOCKS - renewal_seconds) / round_seconds
     return round(max(min(renewal_seconds / round_seconds, limit, MAX_ROUNDS), 1))
-
-
-@dataclass
-class Stopping:
-    """Decides after each block whether to stop."""
-
-    effort: Effort
-    _next_check: int = _FEWEST_BLOCKS
-
-    def reason(self, blocks: Sequence[Sequence[float]], elapsed_seconds: float) -> StopReason | None:
-        """Return the reason to stop now. Returns None if more blocks are needed."""
-        if sum(map(len, blocks)) < self.effort.min_rounds:
-            return None
-        if not elapsed_seconds < self.effort.max_seconds:  # also stops if it is NaN
-            return "time"
-        if len(blocks) >= self._next_check:
-            self._next_check = math.ceil(len(blocks) * _GROWTH)
-            if estimate(block_values(blocks), JUDGED_LEVEL).half_width <= self.effort.precision:
-                return "precision"
-        return None
 
 
 @dataclass(frozen=True)
@@ -126,7 +117,6 @@ class Sampler:
     def _sample(self, layouts: Layouts) -> None:
         """Warm up, choose the iterations of a round, time a pilot (a few blocks), and time further blocks."""
         clock, effort, measurement = self.clock, self.effort, self.measurement
-        stopping = Stopping(effort)
         start = clock.now()
         is_sampled = measurement.layouts == "sampled"
         if is_sampled:
@@ -156,13 +146,12 @@ class Sampler:
             if len(blocks) == _PILOT_BLOCKS and rounds > 1 and renewals:
                 round_seconds = sum(map(sum, blocks)) * measurement.iterations / 1e9 / measurement.rounds
                 rounds = rounds_per_block(round_seconds, renewal_seconds / renewals, effort.max_seconds)
-            measurement.stopped_by = stopping.reason(blocks, clock.now() - start)
+            measurement.stopped_by = effort.reason_to_stop(blocks, clock.now() - start)
 
     def whole(self, call: Call) -> Any:
         """Time calls that start processes or threads, each call as a round. Return the last result."""
         clock, effort, measurement = self.clock, self.effort, self.measurement
         calls, result = Pedantic.of(call), None
-        stopping = Stopping(effort)
         start = clock.now()
         for _ in range(effort.warmup_iterations):
             calls.round(clock)
@@ -170,7 +159,7 @@ class Sampler:
             clear_compilations()  # so that the last call's counts remain
             block, result = calls.round(clock, disable_gc=effort.disable_gc)
             self.add(block)
-            measurement.stopped_by = stopping.reason(measurement.blocks_ns, clock.now() - start)
+            measurement.stopped_by = effort.reason_to_stop(measurement.blocks_ns, clock.now() - start)
         return result
 
     def _renew(self, layouts: Layouts) -> None:

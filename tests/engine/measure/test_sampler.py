@@ -14,7 +14,6 @@ from gnnbench.engine.measure.sampler import (
     MAX_ROUNDS,
     Effort,
     Sampler,
-    Stopping,
     rounds_per_block,
 )
 from gnnbench.engine.measure.simulated_clock import FakeMachine, Noise, Truth
@@ -186,13 +185,13 @@ def test_rounds_take_as_long_as_copying_the_inputs():
 
 
 def test_a_clock_that_gives_no_number_ends_it():
-    assert Stopping(EFFORT).reason([[1.0] * EFFORT.min_rounds], math.nan) == "time"
+    assert EFFORT.reason_to_stop([[1.0] * EFFORT.min_rounds], math.nan) == "time"
 
 
 def test_precision_ends_it_once_it_is_reached_and_not_before():
     random = np.random.default_rng(1)
-    stopping, blocks = Stopping(Effort(0.02, 1e9, 0.0, 5)), []
-    while stopping.reason(blocks, 0.0) is None:
+    effort, blocks = Effort(0.02, 1e9, 0.0, 5), []
+    while effort.reason_to_stop(blocks, 0.0) is None:
         blocks.append([float(np.exp(random.normal(0, 0.05)))])
     assert 20 < len(blocks) < 1000
     assert location.estimate(location.block_values(blocks)).half_width <= 0.02
