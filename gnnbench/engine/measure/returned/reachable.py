@@ -66,12 +66,8 @@ class Reachable:
         """Lists, dictionaries, sets, tables and arrays that are not numeric in the arguments."""
         self.containers_of_objects: list[Any] = []
         """The containers that are attributes of objects; they may be caches."""
-        self._is_argument = True
-        for number, argument in enumerate(call.args):
-            self._add(f"{_ARGUMENT}{number + 1}", argument, 0, is_free=True)
-        for name, argument in call.kwargs.items():
+        for name, argument in (*enumerate(call.args, 1), *call.kwargs.items()):
             self._add(f"{_ARGUMENT}{name}", argument, 0, is_free=True)
-        self._is_argument = False  # values that a function captured may be caches
         self._add("", call.function, 0, is_free=True)
 
     @cached_property
@@ -85,16 +81,17 @@ class Reachable:
         """Add a value, or its parts; `is_free` tells whether it may get other values."""
         if id(value) in self._visited or depth > _DEEPEST or len(self._visited) > _MOST:
             return
+        is_argument = is_of_argument(place)  # values that a function captured may be caches
         is_not_numeric = type(value) is np.ndarray and not is_array(value) and value.flags.writeable
-        if self._is_argument and (type(value) in _CONTAINERS or is_not_numeric or is_table(value)):
+        if is_argument and (type(value) in _CONTAINERS or is_not_numeric or is_table(value)):
             self.containers.append(value)
             self.containers_of_objects += [] if is_free else [value]
         is_whole = isinstance(value, list | tuple) and is_plain_list(value)
-        is_whole |= self._is_argument and (type(value) in _WHOLE or is_not_numeric)
+        is_whole |= is_argument and (type(value) in _WHOLE or is_not_numeric)
         if is_whole or isinstance(value, PLAIN):
             if is_free:
                 self.plain[place] = copy(value)
-            if self._is_argument and not is_private(place):
+            if is_argument and not is_private(place):
                 self.state[place] = copy(value)
             return
         self._visited[id(value)] = value  # the reference keeps its id from being reused
