@@ -30,9 +30,8 @@ class Snapshot:
     """Saved contents of arrays, tensors and containers, and saved gradients of tensors."""
 
     def __init__(self) -> None:
-        self._contents: dict[int, tuple[Any, NDArray[Any]]] = {}
-        """Values with copies of their contents, by id; the reference keeps the id from being reused."""
-        self._gradients: dict[int, Any] = {}
+        self._contents: dict[int, tuple[Any, NDArray[Any], Any]] = {}
+        """Values by id, with copies of content and gradient. The reference keeps the id from being reused."""
         self._containers: dict[int, tuple[Any, Any]] = {}
         """Containers with shallow copies, by id."""
         self.state: dict[str, Portable] = {}
@@ -44,12 +43,11 @@ class Snapshot:
             self._containers.setdefault(id(container), (container, copy(container)))
         added = [value for value in values if id(value) not in self._contents]
         total_bytes = sum(value.nbytes for value in added)
-        if total_bytes > MEMORY_SHARE * psutil.virtual_memory().available:
+        if added and total_bytes > MEMORY_SHARE * psutil.virtual_memory().available:
             raise MemoryError(f"too large to copy: {total_bytes / 2**30:.1f} GiB of inputs")
         for value in added:
-            self._contents[id(value)] = value, np.array(array_of(value))
-            if is_leaf(value):
-                self._gradients[id(value)] = None if value.grad is None else value.grad.clone()
+            gradient = value.grad.clone() if is_leaf(value) and value.grad is not None else None
+            self._contents[id(value)] = value, np.array(array_of(value)), gradient
 
     def update(self, containers: Iterable[Any]) -> None:
         """Replace the saved contents of containers by the current contents."""
@@ -61,7 +59,7 @@ class Snapshot:
 
     def current(self, value: Any) -> NDArray[Any]:
         """Return a copy of the current content of a value. The content of a view changes with its base."""
-        _, array = self._contents.get(id(value), (None, None))
+        _, array, _ = self._contents.get(id(value), (None, None, None))
         return array if array is not None and equal(array_of(value), array) else np.array(array_of(value))
 
     def values(self, reach: Reachable) -> dict[str, Portable]:
@@ -73,10 +71,9 @@ class Snapshot:
 
     def restore(self) -> None:
         """Restore the contents of all values and containers, and the gradients."""
-        for value, content in self._contents.values():
+        for value, content, gradient in self._contents.values():
             write(value, content)
-            if id(value) in self._gradients:
-                gradient = self._gradients[id(value)]
+            if is_leaf(value):
                 value.grad = None if gradient is None else gradient.clone()
         for container, content in self._containers.values():
             if isinstance(container, np.ndarray):
