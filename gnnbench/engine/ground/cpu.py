@@ -16,6 +16,9 @@ from typing import NamedTuple, Self
 
 import psutil
 
+# A test may replace the built-in `open`, by which psutil reads files of the system.
+vars(psutil._common)["open"] = open  # noqa: SLF001
+
 _OTHER_THREADS, _READING_NS = 0.02, 20_000
 """How far the CPU times of a process and its only thread may differ, as they are read one after the other."""
 _TASKS = Path("/proc/self/task")

@@ -129,7 +129,7 @@ def captured(function: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _items(value: Any, *, keys: bool = False) -> Parts:
-    """Return the items of a dictionary, and its `keys` that are objects: their texts are type and number."""
+    """Return the items of a dictionary. With `keys`, also return the keys that are objects."""
     items = dict.items(value) if issubclass(type(value), dict) else value.items()
     for number, (key, item) in enumerate(items):
         text = (key_text := _key_text(key)) or f"{type(key).__qualname__} {number}"
@@ -301,7 +301,6 @@ _KINDS: dict[str, Kind] = {
         lambda store: _items(vars(store)["_mapping"]), content=_storage, is_free=True
     ),
     "torch_geometric.sampler.neighbor_sampler.NeighborSampler": _WHOLE,
-    "torch_geometric.loader.graph_saint.GraphSAINTSampler": Kind(_stored("adj", "data")),
     "torch_sparse.tensor.SparseTensor": Kind(
         lambda matrix: _attributes(vars(matrix)["storage"]), content=_sparse_tensor
     ),

@@ -6,7 +6,7 @@ To find out how large these are, the base also runs with inputs moved by a few u
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 _FEWEST, _SAMPLED = 8, 512
 """The median of a row or column needs _FEWEST numbers. It is computed from _SAMPLED of them at most."""
+_SIMILAR = 32
+"""How many numbers of similar size are compared with each other if slices are short."""
 _DIGITS = {"bfloat16": 8, "float8_e4m3fn": 4, "float8_e4m3fnuz": 4, "float8_e5m2": 3, "float8_e5m2fnuz": 3}
 """Binary digits of types that NumPy lacks, including the leading digit."""
 _LEAST_MULTIPLE = 16.0
@@ -79,10 +81,6 @@ def compare(
     the errors of sums see Higham, Accuracy and Stability of Numerical Algorithms, 4.2.
     """
     precision = digits(kind)
-    if not base.ndim:
-        flat = ((other.reshape(1), units) for other, units in others)
-        closeness = compare(base.reshape(1), head.reshape(1), kind, others=list(flat), inputs=inputs)
-        return replace(closeness, place=())
     if precision is None:
         differs = _differs(base, head).reshape(-1)
         index = int(np.argmax(differs)) if base.size else 0
@@ -92,9 +90,10 @@ def compare(
         # A number that overflows or is NaN only with moved inputs says nothing about rounding.
         comparable = np.isfinite(other) | ~np.isfinite(base)
         changes = np.maximum(changes, np.where(comparable, _errors(base, other) / units, 0.0))
+    sizes = _sizes(base)
     changes, sizes = (
-        np.maximum(values, np.max(values, initial=0.0) if is_gradient else _typical(values))
-        for values in (changes, _sizes(base))
+        np.maximum(values, np.max(values, initial=0.0) if is_gradient else _typical(values, sizes))
+        for values in (changes, sizes)
     )
     tiny = np.finfo(base.dtype).tiny  # smaller numbers have fewer digits
     unit = np.ldexp(np.maximum(sizes, tiny), 1 - precision)
@@ -103,13 +102,14 @@ def compare(
     factor = multiple + min(math.sqrt(inputs), most / 2)
     factor *= 1 + _FEW_NUMBERS / math.sqrt(max(base.size, 1))
     with np.errstate(divide="ignore", over="ignore"):
-        terms = np.full(1, most) if is_gradient else np.fmin((unit / changes) ** 2, min(inputs, most))
+        terms = most if is_gradient else np.fmin((unit / changes) ** 2, min(inputs, most))
         allowed = factor * changes + (roundings + terms) * unit
     errors = _errors(base, head)
     if not base.size:
         return _closeness(base, head, 0, 0.0, 0.0)
     with np.errstate(invalid="ignore", over="ignore"):
-        excess = np.nan_to_num(errors / allowed, copy=False, nan=math.inf, posinf=math.inf)  # inf / inf = NaN
+        excess = np.asarray(errors / allowed)  # inf / inf = NaN
+    excess = np.nan_to_num(excess, copy=False, nan=math.inf, posinf=math.inf)
     # If several excesses are the largest, take the one with the largest error.
     index = int(np.argmax(np.where(excess == excess.max(), errors, -1.0)))
     error, limit, step, change = (float(values.flat[index]) for values in (errors, allowed, unit, changes))
@@ -133,15 +133,15 @@ def _closeness(base: NDArray[Any], head: NDArray[Any], index: int, error: float,
     )
 
 
-def _typical(values: NDArray[Any]) -> NDArray[Any]:
-    """Return for each number the typical size of the numbers around it, without zeros.
+def _typical(values: NDArray[Any], sizes: NDArray[Any]) -> NDArray[Any]:
+    """Return for each number the typical value of the numbers around it, without zeros.
 
-    Errors are judged by this size. It is the smallest of the medians of all slices that contain the number,
-    such as its row and its column. If slices are short, it is the median of all numbers.
+    Errors are judged by this value. It is the smallest of the medians of all slices that contain the number,
+    such as its row and its column. If slices are short, it is the median of numbers of similar `sizes`.
     """
     axes = [axis for axis, size in enumerate(values.shape) if size > 1 and values.size >= _FEWEST * size]
     if not axes:
-        return np.broadcast_to(_median(values.reshape(1, -1)), (1,) * values.ndim)
+        return _typical_of_similar(values.reshape(-1), sizes.reshape(-1)).reshape(values.shape)
     medians = []
     for axis in axes:
         slices = np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)
@@ -149,6 +149,19 @@ def _typical(values: NDArray[Any]) -> NDArray[Any]:
         shape = [values.shape[axis] if dimension == axis else 1 for dimension in range(values.ndim)]
         medians.append(_median(slices[:, ::step]).reshape(shape))
     return reduce(np.minimum, medians)
+
+
+def _typical_of_similar(values: NDArray[Any], sizes: NDArray[Any]) -> NDArray[Any]:
+    """Return the median of each number's group; the others, such as zeros, get the median of all numbers.
+
+    Groups of _SIMILAR numbers are formed from the largest size downwards.
+    """
+    result = np.full(len(values), _median(values.reshape(1, -1))[0], values.dtype)
+    groups = np.count_nonzero(sizes) // _SIMILAR
+    if groups > 1:
+        order = np.argsort(-sizes)[: groups * _SIMILAR].reshape(groups, _SIMILAR)
+        result[order] = _median(values[order])[:, None]
+    return result
 
 
 def _median(rows: NDArray[Any]) -> NDArray[Any]:

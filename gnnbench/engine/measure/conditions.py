@@ -72,7 +72,7 @@ class TooLongError(BaseException):
 
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """Raise TooLongError after some seconds (None: never), in the main thread and if no other timer runs."""
+    """Raise TooLongError after some seconds. Does nothing for None, in other threads, or next to a timer."""
     if (
         seconds is None
         or threading.current_thread() is not threading.main_thread()

@@ -43,7 +43,7 @@ _SHORT_LIMIT, _LIMIT = 1.6, 1.5
 _STEPS_LIMIT, _STEPS_SLACK = 1.05, 2.0
 """Numbers of steps count as alike up to this ratio plus this number of steps per call."""
 _WAITING_LIMIT, _WAITING_SLACK = 2.0, 2e-4
-"""Times of calls that wait count as alike up to this ratio plus these seconds, which a switch may take."""
+"""Times of calls that wait count as alike up to this ratio plus these seconds, as switches take time."""
 
 _TASKS = Path("/proc/self/task")
 _NOT_COUNTED = (*PASSED_OVER, "pathlib", "genericpath")
@@ -198,7 +198,7 @@ def _shortest_seconds(call: Call, clock: Clock) -> float:
 
 
 def _call_seconds(call: Call, calls: int, device_clock: Clock | None) -> tuple[float | None, float]:
-    """Return the average CPU or GPU time of a call in a batch (None if unknown), and how long it waits."""
+    """Return a call's average CPU or GPU time in a batch, None if unknown, and how long the call waits."""
     if calls > 1:
         call()  # because the first call on new copies is slower
     if device_clock:
@@ -220,7 +220,7 @@ def _call_seconds(call: Call, calls: int, device_clock: Clock | None) -> tuple[f
 
 
 def _running_ns() -> int:
-    """Return how long this process's threads have run or waited for a core; those that end do not count."""
+    """Return how long the process's current threads have run or waited for a core."""
     total = 0
     for task in _TASKS.iterdir():
         with suppress(OSError):  # it has ended meanwhile

@@ -148,10 +148,7 @@ def _binomial_quantile(probability: float, n: int) -> int:
     """Return binom.ppf(probability, n, QUANTILE) without importing scipy.stats, which takes a second."""
     from scipy import special
 
-    if special.bdtr(0, n, QUANTILE) >= probability:
-        return 0
-    count = math.ceil(special.bdtrik(probability, n, QUANTILE))
-    return count - 1 if special.bdtr(count - 1, n, QUANTILE) >= probability else count
+    return int(np.searchsorted(special.bdtr(np.arange(n), n, QUANTILE), probability))
 
 
 def autocorrelation_time(indicator: NDArray[np.bool_]) -> float:

@@ -203,6 +203,7 @@ class Copies:
         return clone
 
     def _copy_sparse(self, value: Any) -> Any:
+        """Copy a sparse tensor. A clone of a CSR tensor would share the indices."""
         torch = sys.modules["torch"]
         parts = [self.of(part.detach()) for part in strided_parts(value)]
         with torch.sparse.check_sparse_tensor_invariants(enable=False):

@@ -9,8 +9,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from .benchmark_fixture import Pedantic
 from .clock import ROUND_SECONDS, Block, Call, Clock, calibrated_iterations, wanted_seconds
 from .conditions import clear_compilations, collector_paused
@@ -28,13 +26,14 @@ _FEWEST_BLOCKS = 51
 """Precision is checked from this number of blocks on, because fewer blocks may not include rare layouts. Of
 measurements with 15 blocks, 20 % include no layout of the fastest 10 %; of those with 51 blocks, 0.5 %."""
 
-_GROWTH = 1.25
-"""Precision is checked again when the number of blocks has grown by this factor. Checks after each block
-would stop the measurement when the interval is narrow by chance."""
+_CHECKS = {math.ceil(_FEWEST_BLOCKS * 1.25**number) for number in range(60)}
+"""Numbers of blocks after which precision is checked. Checks after each block would stop the measurement when
+the interval is narrow by chance."""
 
 _PILOT_BLOCKS = 8
 _PILOT_ROUNDS = 3
-"""Rounds in each of the first blocks, the pilot: enough to estimate both variance components."""
+"""Number of the first blocks, the pilot, and of rounds in each. If inputs are not copied, all blocks have as
+many rounds."""
 
 _ROUNDS_PER_BUDGET = 2000
 """With a small time budget, rounds are so short that about this number fits into the budget."""
@@ -58,59 +57,28 @@ class Effort:
     warmup_iterations: int = 1
     disable_gc: bool = False
 
-
-def variance_components(blocks: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """Return the variances of the logarithm of a round's time: between layouts, and within a layout.
-
-    This is a one-way analysis of variance (Searle, Casella and McCulloch, Variance Components, 3.6) of the
-    blocks with at least two rounds. A negative component is set to 0.
-    """
-    logs = [np.log(block) for block in blocks if len(block) > 1]
-    if len(logs) < 2:  # noqa: PLR2004 - no variance between blocks
-        return 0.0, 0.0
-    within = float(np.mean([block.var(ddof=1) for block in logs]))
-    size = float(np.mean([len(block) for block in logs]))
-    between = float(np.var([block.mean() for block in logs], ddof=1)) - within / size
-    return max(0.0, between), within
+    def reason_to_stop(self, blocks: Sequence[Sequence[float]], elapsed_seconds: float) -> StopReason | None:
+        """Return the reason to stop after a block. Returns None if more blocks are needed."""
+        if sum(map(len, blocks)) < self.min_rounds:
+            return None
+        if not elapsed_seconds < self.max_seconds:  # also stops if it is NaN
+            return "time"
+        is_checked = len(blocks) in _CHECKS
+        if is_checked and estimate(block_values(blocks), JUDGED_LEVEL).half_width <= self.precision:
+            return "precision"
+        return None
 
 
-def rounds_per_block(
-    pilot: Sequence[Sequence[float]], round_seconds: float, renewal_seconds: float, max_seconds: float
-) -> int:
-    """Return how many rounds to time on each layout.
+def rounds_per_block(round_seconds: float, renewal_seconds: float, max_seconds: float) -> int:
+    """Return how many rounds to time on each layout: as many as take the time of copying the inputs.
 
-    The variance of the mean at a given cost is smallest with sqrt(v_rounds / v_layouts * c_layout / c_round)
-    rounds on each layout (Cochran, Sampling Techniques, 10.6).
+    For the same precision, this takes at most twice the time of the best number of rounds, whatever the
+    variances between and within layouts are (see Cochran, Sampling Techniques, 10.6).
 
     `max_seconds`: time budget, which limits the rounds so that there is time for enough blocks.
     """
-    between, within = variance_components(pilot)
-    if between:
-        optimum = math.sqrt(within / between * renewal_seconds / round_seconds)
-    else:
-        optimum = MAX_ROUNDS if within else 1
     limit = (max_seconds / _MIN_BLOCKS - renewal_seconds) / round_seconds
-    return round(max(min(optimum, limit, MAX_ROUNDS), 1))
-
-
-@dataclass
-class Stopping:
-    """Decides after each block whether to stop."""
-
-    effort: Effort
-    _next_check: int = _FEWEST_BLOCKS
-
-    def reason(self, blocks: Sequence[Sequence[float]], elapsed_seconds: float) -> StopReason | None:
-        """Return the reason to stop now. Returns None if more blocks are needed."""
-        if sum(map(len, blocks)) < self.effort.min_rounds:
-            return None
-        if not elapsed_seconds < self.effort.max_seconds:  # also stops if it is NaN
-            return "time"
-        if len(blocks) >= self._next_check:
-            self._next_check = math.ceil(len(blocks) * _GROWTH)
-            if estimate(block_values(blocks), JUDGED_LEVEL).half_width <= self.effort.precision:
-                return "precision"
-        return None
+    return round(max(min(renewal_seconds / round_seconds, limit, MAX_ROUNDS), 1))
 
 
 @dataclass(frozen=True)
@@ -149,7 +117,6 @@ class Sampler:
     def _sample(self, layouts: Layouts) -> None:
         """Warm up, choose the iterations of a round, time a pilot (a few blocks), and time further blocks."""
         clock, effort, measurement = self.clock, self.effort, self.measurement
-        stopping = Stopping(effort)
         start = clock.now()
         is_sampled = measurement.layouts == "sampled"
         if is_sampled:
@@ -176,18 +143,15 @@ class Sampler:
                 block = clock.block(layouts.current, rounds, measurement.iterations)
             self.add(block)
             blocks = measurement.blocks_ns
-            if len(blocks) == _PILOT_BLOCKS and rounds > 1:
+            if len(blocks) == _PILOT_BLOCKS and rounds > 1 and renewals:
                 round_seconds = sum(map(sum, blocks)) * measurement.iterations / 1e9 / measurement.rounds
-                rounds = rounds_per_block(
-                    blocks, round_seconds, renewal_seconds / max(1, renewals), effort.max_seconds
-                )
-            measurement.stopped_by = stopping.reason(blocks, clock.now() - start)
+                rounds = rounds_per_block(round_seconds, renewal_seconds / renewals, effort.max_seconds)
+            measurement.stopped_by = effort.reason_to_stop(blocks, clock.now() - start)
 
     def whole(self, call: Call) -> Any:
         """Time calls that start processes or threads, each call as a round. Return the last result."""
         clock, effort, measurement = self.clock, self.effort, self.measurement
         calls, result = Pedantic.of(call), None
-        stopping = Stopping(effort)
         start = clock.now()
         for _ in range(effort.warmup_iterations):
             calls.round(clock)
@@ -195,7 +159,7 @@ class Sampler:
             clear_compilations()  # so that the last call's counts remain
             block, result = calls.round(clock, disable_gc=effort.disable_gc)
             self.add(block)
-            measurement.stopped_by = stopping.reason(measurement.blocks_ns, clock.now() - start)
+            measurement.stopped_by = effort.reason_to_stop(measurement.blocks_ns, clock.now() - start)
         return result
 
     def _renew(self, layouts: Layouts) -> None:

@@ -97,6 +97,16 @@ def test_a_wrong_row_beside_much_larger_numbers_is_not_close_and_rounding_is(lar
     assert not compare(base, head, "float32", others=[(moved(base, rng), 1)], inputs=600).is_close
 
 
+def test_small_numbers_of_a_long_vector_are_judged_by_their_size():
+    rng = np.random.default_rng(1)
+    x = (rng.standard_normal((64, 500)) * np.where(np.arange(500) < 200, 1e-5, 1)).astype("float32")
+    base, head = x.sum(axis=0), np.cumsum(x, axis=0)[-1]
+    others = [(moved(x, rng).sum(axis=0), 1)]
+    assert compare(base, head, "float32", others=others, inputs=x.size).is_close
+    head[9] *= 1.01
+    assert not compare(base, head, "float32", others=others, inputs=x.size).is_close
+
+
 @pytest.mark.parametrize(
     ("base", "head", "close"),
     [

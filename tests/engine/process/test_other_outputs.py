@@ -5,12 +5,14 @@ import random
 import re
 import threading
 import time
+from array import array
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -184,6 +186,31 @@ WRONG = {
         lambda items: items.update(dict.fromkeys(range(10), 1)),
         dict,
     ),
+    "a column of a table": (
+        "argument 1['a'] after the call",
+        lambda frame: frame.update(frame * 2),
+        lambda frame: frame.update(frame * 3),
+        lambda: pd.DataFrame({"a": normal(3)()}),
+    ),
+    "an array in an attribute": (
+        "argument 1.values",
+        lambda tree, x: setattr(tree, "values", x * 2),
+        lambda tree, x: setattr(tree, "values", x * 3),
+        lambda: Tree(0),
+        normal(3),
+    ),
+    "an array in a list": (
+        "argument 1[0] after the call",
+        lambda arrays: arrays.append(arrays.pop() * 2),
+        lambda arrays: arrays.append(arrays.pop() * 3),
+        lambda: [normal(3)()],
+    ),
+    "a typed array": (
+        "argument 1 after the call",
+        lambda numbers: numbers.extend([1.0]),
+        lambda numbers: numbers.extend([2.0]),
+        lambda: array("d", [0.0]),
+    ),
     "of a strange object": (
         "output.values[8] is 0 instead of 8",
         lambda x: Strange(list(range(len(x)))),
@@ -244,11 +271,11 @@ WRONG = {
 @pytest.mark.parametrize("kind", WRONG)
 @pytest.mark.parametrize("calls_before", [0, 3])
 def test_what_is_wrong_is_named(tmp_path, kind, calls_before):
-    reason, base, head, make = WRONG[kind]
-    found = rewritten(tmp_path, base, head, make, calls_before=calls_before)
+    reason, base, head, *make = WRONG[kind]
+    found = rewritten(tmp_path, base, head, *make, calls_before=calls_before)
     assert found.status == "differ"
     assert reason in found.reason
-    same = rewritten(tmp_path, base, base, make, calls_before=calls_before)
+    same = rewritten(tmp_path, base, base, *make, calls_before=calls_before)
     assert (same.status, same.reservation) == ("equal", "")
 
 

@@ -34,12 +34,12 @@ _PAIRS = {
 }
 """By the opcode of a superinstruction (since Python 3.13), the opcodes of the two instructions in it."""
 _IDLE_FLAGS = 0x4000000 | __future__.annotations.compiler_flag
-"""Flags that do not change what code does; Python 3.14 marks functions with docstrings with the first."""
+"""Flags that do not change what code does. The first marks functions with docstrings in Python 3.14."""
 
 
 @cache
 def code_hash(code: CodeType, *, of_import: bool = False) -> str:
-    """Return the hash of code; `of_import` leaves out bodies of functions, which an import does not run."""
+    """Return the hash of code. With `of_import`, bodies of functions are left out, as none runs."""
     return digest.short(*_parts(code, of_import))
 
 
@@ -122,7 +122,7 @@ def imports(code: CodeType, package: str) -> frozenset[str]:
 
 
 def defaults(code: CodeType, scope: Mapping[str, Any]) -> str:
-    """Return a hash of a function's defaults; `Values` finds those of functions not found by name."""
+    """Return a hash of a function's defaults. `Values` adds those of functions that have no global name."""
     return digest.combined({_defaults(function) for function in _functions_of(code, scope)})
 
 

@@ -34,7 +34,10 @@ _CONTAINERS = (tuple, list, set, frozenset, dict)
 _MOST_NESTED = 6
 """Arguments of operators are described up to this depth."""
 _SPELLED_OUT = 1000
-"""Larger containers are hashed by `marshal`, 50 times as fast, without replacing paths; larger bytes too."""
+"""Larger containers are hashed by `marshal`. It is 50 times as fast, but does not replace paths."""
+
+_LONGEST = 20_000
+"""Entries of a container with a longer description are not described one by one."""
 
 
 def short(*texts: str) -> str:
@@ -77,7 +80,7 @@ def _folders(roots: tuple[str, ...], _modules: int, current: str) -> re.Pattern[
 
 
 def plain(value: Any) -> str | None:
-    """Describe a number, a string, or a container of such values, alike in each process; None for others."""
+    """Describe a number, a string, or a container of these. Returns None for other values."""
     kind = type(value)
     if kind is str or kind in _PATHS:
         return without_folders(repr(str(value)))
@@ -107,7 +110,7 @@ def _in_c(value: Any) -> str | None:
 
 
 def pickled_parts(value: Any) -> tuple[Any, ...]:
-    """Return what pickle would save of an object of a C type of the standard library; empty for others."""
+    """Return what pickle would save of an object whose type is written in C, in the standard library."""
     kind = type(value)
     if hasattr(value, "__dict__") or str(kind.__module__).partition(".")[0] not in _LIBRARY:
         return ()
@@ -137,8 +140,22 @@ def _container(value: Any) -> str | None:
     return f"{type(value).__name__}({', '.join(texts)})"
 
 
+def entries(value: Any, text: str) -> Iterator[str]:
+    """Yield the type of a list or a dictionary, and a text for each entry: calls may change single entries.
+
+    For another value, and for a large container, yields only `text`, its description by `plain`.
+    """
+    if type(value) not in (list, dict) or len(value) > _SPELLED_OUT or len(text) > _LONGEST:
+        yield text
+        return
+    yield type(value).__name__
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for number, (key, item) in enumerate(items):
+        yield from (f"[{number} {plain(key)}]{entry}" for entry in entries(item, str(plain(item))))
+
+
 class Contents:
-    """Describes values, without the floating-point numbers in tensors; remembers tensors that a call made."""
+    """Describes values, without the floating-point numbers in tensors. Remembers tensors that a call made."""
 
     most_bytes = 1 << 29
     """Larger tensors and arrays are not hashed."""

@@ -30,7 +30,7 @@ TIMES_AS_LONG = 50
 """A recorded call may take this many times as long as the call itself, plus one second."""
 _GENERATED_NAME = re.compile(r"\bc[a-z2-7]{50,}\b")
 """Names that torch.compile gives to files and kernels: hashes of their content and of the machine."""
-METHOD = 5
+METHOD = 6
 """Version of the hashes: increase it if unchanged code would get other hashes."""
 
 
@@ -62,7 +62,7 @@ class Fingerprint:
 
 
 class Recordings:
-    """Two recordings of one call. What differs between them is left out: the call itself changes it."""
+    """Two recordings of one call. Values that differ between them are left out: the call changes them."""
 
     def __init__(self, call: Call, now: Callable[[], float] = RealTime.seconds) -> None:
         """`now` returns seconds. The caller runs the call twice, each time in the context of `record`."""
@@ -98,7 +98,7 @@ class Recordings:
         while True:  # until no further functions with cached results are found
             scopes = [*recording.functions.values()]
             scopes += [(function.__code__, function.__globals__) for function in cached.values()]
-            values = Values((code for code, _ in scopes), self._contents)
+            values = Values(scopes, self._contents)
             values.add("function", self._call.function)
             for name, item in (*enumerate(self._call.args), *self._call.kwargs.items()):
                 values.add(f"argument {name}", item)
@@ -143,11 +143,8 @@ class Recordings:
         if self.unseen:
             return None
         first, last = self._values[0], self._values[-1]
-        values = {
-            place: digest.combined(texts)
-            for place, texts in last.texts.items()
-            if first.texts.get(place) == texts
-        }
+        common = {place: texts & first.texts.get(place, set()) for place, texts in last.texts.items()}
+        values = {place: digest.combined(texts) for place, texts in common.items() if texts}
         functions = self._functions()
         c_functions = set.intersection(*(recording.c_functions for recording in self._recordings))
         work = {

@@ -160,7 +160,7 @@ def thread_runs() -> dict[threading.Thread, str | None]:
 
 
 def python_calls(run: Callable[[], object], recorder: Profile | None = None) -> int:
-    """Call `run`, whose caches must be filled, and count its Python calls; `recorder` gets all events."""
+    """Call `run`, and count its Python calls. Its caches must be filled. `recorder` gets all events."""
     calls = 0
 
     def profile(frame: FrameType, event: str, argument: Any) -> None:

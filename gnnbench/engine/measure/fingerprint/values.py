@@ -14,7 +14,7 @@ import sys
 import tempfile
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from enum import Enum
@@ -77,7 +77,7 @@ _STANDARD_ATTRIBUTES = {
     *("__builtins__", "__cached__", "__file__", "__path__", "__slots__", "__weakref__", "__wrapped__"),
     *("_handle", "_fd_to_key"),
 }
-"""Attributes that Python itself sets, and those of pipes and event loops with the numbers of open files."""
+"""Attributes that Python itself sets, and attributes of pipes and event loops that number open files."""
 
 
 def module_of(code: CodeType, scope: Mapping[str, Any]) -> str:
@@ -90,19 +90,25 @@ def module_of(code: CodeType, scope: Mapping[str, Any]) -> str:
 
 
 class Values:
-    """Finds the values that functions may read: each name or string in their code may name an attribute."""
+    """Finds the values that functions may read. Any name or string in their code may name an attribute."""
 
-    def __init__(self, codes: Iterable[CodeType], contents: Contents) -> None:
+    def __init__(self, scopes: Sequence[tuple[CodeType, Mapping[str, Any]]], contents: Contents) -> None:
+        """`scopes`: code and globals of each function."""
         self._contents = contents
         # Named tuples read their defaults in generated code.
-        self._names = {"_field_defaults", *(name for code in codes for name in _names(code))}
+        self._names = {"_field_defaults", *(name for code, _ in scopes for name in _names(code))}
+        self._reads_all = any(
+            "vars" in _names(code) and module_of(code, scope).partition(".")[0] not in _FIXED
+            for code, scope in scopes
+        )
+        """Whether a function may read all attributes of an object, by `vars`."""
         self._globals: set[tuple[int, str]] = set()
         self._visited: dict[int, Any] = {}
-        self._described: dict[int, tuple[Any, str | None]] = {}
-        """Values by id, each with its description; the reference keeps the id from being reused."""
+        self._described: dict[int, tuple[Any, Sequence[str]]] = {}
+        """Values by id, each with its descriptions; the reference keeps the id from being reused."""
         self._attributes: dict[type, dict[str, Any]] = {}
         self.texts: dict[str, set[str]] = {}
-        """Descriptions of values, by place."""
+        """Descriptions of values and of the entries of lists and dictionaries, by place."""
         self.cached: dict[int, FunctionType] = {}
         """Functions behind `functools.cache`, by id of their code: the call may use a cached result."""
         self.types: set[type] = set()
@@ -114,7 +120,7 @@ class Values:
         return len(self._visited) >= _MOST
 
     def add_globals(self, code: CodeType, scope: Mapping[str, Any], *, cached: bool = False) -> None:
-        """Add the globals that a function names; if `cached`, functions among them may have filled one."""
+        """Add the globals that a function names. If its result is `cached`, functions among these count."""
         if code.co_qualname.startswith(_GUARD):
             return
         names = [name for name in _names(code) if name not in _STANDARD_ATTRIBUTES]
@@ -140,26 +146,27 @@ class Values:
                 self.add(f"{module}.{COMPILED.sub('__', name)}", item)
 
     def add(self, place: str, value: Any, depth: int = 0, path: str = "") -> None:
-        """Add a value and its parts; `path`, how it was reached, tells objects that share a place apart."""
+        """Add a value and its parts. Several objects may share a place, but each has a `path` of its own."""
         if self.too_many or value is sys.modules or type(value).__module__ == _OPERATORS:
             return
-        text = self._describe(value)
+        texts = self._describe(value)
         if self._contents.is_leaf(value):
             self.types.add(type(value))
-        description = text or _kind(value)
-        if text is not None or not place.endswith(f".{description}"):  # a name would repeat the place
-            self.texts.setdefault(place, set()).add(f"{path} {description}")
-        has_parts = text is None or getattr(value, "__dict__", None)  # a member of an Enum has both
+        has_parts = not texts or getattr(value, "__dict__", None)  # a member of an Enum has both
+        if texts or not place.endswith(f".{_kind(value)}"):  # a name would repeat the place
+            self.texts.setdefault(place, set()).update(f"{path} {text}" for text in texts or [_kind(value)])
         if has_parts and id(value) not in self._visited and depth < _DEEPEST:
             self._visited[id(value)] = value  # the reference keeps its id from being reused
             self._add_parts(place, value, depth + 1, path or place)
 
-    def _describe(self, value: Any) -> str | None:
-        """Describe a value as `Contents.plain` does, but only once: many objects may share a large one."""
+    def _describe(self, value: Any) -> Sequence[str]:
+        """Describe a value and its entries as `Contents.plain` does. Returns nothing for other values."""
         if type(value) in digest.ATOMS and value.__sizeof__() < _LARGE_BYTES:
-            return digest.plain(value)
-        if id(value) not in self._described:
-            self._described[id(value)] = value, self._contents.plain(value)
+            return [digest.plain(value) or ""]
+        if id(value) not in self._described:  # many objects may share a large value
+            text = self._contents.plain(value)
+            texts = [] if text is None else list(digest.entries(value, text))
+            self._described[id(value)] = value, texts
         return self._described[id(value)][1]
 
     def _add_parts(self, place: str, value: Any, depth: int, path: str) -> None:
@@ -199,7 +206,7 @@ class Values:
 
     def _add_instance(self, kind: type, state: Mapping[str, Any], value: Any, depth: int, path: str) -> None:
         """Add the attributes of an object (`state`) and of its class (`kind`)."""
-        self._add_attributes(_name(kind), state, depth, path)
+        self._add_attributes(_name(kind), state, depth, path, every=self._reads_all)
         attributes = {}
         for name, item in self._attributes_of(kind).items():
             if isinstance(item, MemberDescriptorType):
@@ -209,12 +216,16 @@ class Values:
                 attributes[name] = item
         self._add_attributes(_name(kind), attributes, depth, path)
 
-    def _add_attributes(self, owner: str, attributes: Mapping[str, Any], depth: int, path: str) -> None:
-        for name in sorted((attributes.keys() & self._names) - _STANDARD_ATTRIBUTES):
+    def _add_attributes(
+        self, owner: str, attributes: Mapping[str, Any], depth: int, path: str, *, every: bool = False
+    ) -> None:
+        """Add the attributes that the functions name, or `every` attribute."""
+        names = attributes.keys() if every else attributes.keys() & self._names
+        for name in sorted(names - _STANDARD_ATTRIBUTES):
             self.add(f"{owner}.{name}", attributes[name], depth, f"{path}.{name}")
 
     def _attributes_of(self, kind: type) -> Mapping[str, Any]:
-        """Return attributes of a class and its bases, but no functions that `bytecode.defaults` finds."""
+        """Return attributes of a class and its bases, except functions that `bytecode.defaults` finds."""
         if kind not in self._attributes:
             attributes: dict[str, Any] = {}
             meta: type = type(kind)

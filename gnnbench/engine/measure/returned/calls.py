@@ -35,10 +35,10 @@ from ..conditions import TooLongError, collector_paused, compilations, seed, tim
 from ..cost import Tracer
 from ..layouts import Copies
 from . import inputs
-from .effects import Effects, allocated_bytes, changed_arrays, changed_state, check_size, plain_tensors
+from .effects import Effects, allocated_bytes, changed_arguments, check_size, plain_tensors
 from .inputs import Snapshot, rounding, write
 from .portable import Portable, array_of, to_portable
-from .reachable import Reachable, is_array, shares_memory
+from .reachable import Reachable, is_array, is_of_argument, set_gradients, shares_memory
 
 GIVEN, NEW, AGAIN, COPIED, GIVEN_MOVED, NEW_MOVED = range(6)
 """Numbers of the calls."""
@@ -68,7 +68,7 @@ class ComparedCalls:
         self._copies: list[Call | None] = []
         """References to copied calls, so that no two copies have the same address."""
         self.first_state: Mapping[str, Portable] | None = None
-        """Numbers and texts in the arguments before all calls, by place. None if they were not saved."""
+        """See `Snapshot.state`: the arguments before all calls. None if they were not saved."""
         self.level = level
         self.effects: dict[int, Effects] = {}
         """Effects of the calls, by number."""
@@ -106,7 +106,7 @@ class ComparedCalls:
         return (is_new or is_copied) and self._make(AGAIN).steps == steps
 
     def make(self, number: int) -> Effects:
-        """Make a call, save its effects, restore the inputs. Raises MemoryError and TooMuchError for size."""
+        """Make a call, save its effects, and restore the inputs. Raises MemoryError or TooMuchError."""
         self.effects[number] = self._make(number)
         return self.effects[number]
 
@@ -119,6 +119,8 @@ class ComparedCalls:
         self._snapshot.add(arrays, reach.containers)
         if number == GIVEN:
             self.inputs = to_portable({**reach.arrays, **reach.plain}, {})
+            first_state = self.first_state or {}
+            self.inputs |= {place: first_state[place] for place in self.inputs.keys() & first_state.keys()}
             self._may_change = set(reach.writable)
         writable = {place: value for place, value in reach.writable.items() if self._gets_new(place, value)}
         self.writable = list(writable)
@@ -143,8 +145,7 @@ class ComparedCalls:
 
     def _effects_of(self, number: int, call: Call, reach: Reachable) -> Effects:
         """Make a call whose inputs have been written, and return its effects."""
-        before = {place: self._snapshot.current(value) for place, value in reach.arrays.items()}
-        state = to_portable(reach.state, {})
+        before = self._snapshot.values(reach)
         seed(min(number, AGAIN))  # all calls from AGAIN on have the same seed
         counting: AbstractContextManager[Tracer | None] = nullcontext()
         moving: AbstractContextManager[object] = nullcontext()
@@ -170,9 +171,7 @@ class ComparedCalls:
             effects.overwritten = [
                 place for place, part in parts.items() if part.signature != first[f"output{place}"].signature
             ]
-        changes = changed_arrays(reach, before)
-        first_state = state if self.first_state is None else self.first_state
-        changes |= changed_state(first_state, state, to_portable(Reachable(call, self._scope).state, {}))
+        changes = self._changes(reach, before, Reachable(call, self._scope))
         if number == AGAIN and self.writable and not self.effects[GIVEN].shared:
             self._snapshot.restore()  # an output that still reads the inputs' memory changes now
         with plain_tensors(), moving:
@@ -195,8 +194,21 @@ class ComparedCalls:
             effects.retained_bytes = effects.growth_bytes(before_bytes)
         return effects
 
+    def _changes(
+        self, reach: Reachable, before: Mapping[str, Portable], after: Reachable
+    ) -> dict[str, Portable]:
+        """Return the arguments that a call, or earlier calls, changed, and the gradients that it set."""
+        first = before
+        if self.first_state is not None:
+            written = (place for place in before if place in self.writable or not is_of_argument(place))
+            first = {**self.first_state, **{place: before[place] for place in written}}
+        arrays = {place: value for place, value in after.arrays.items() if is_of_argument(place)}
+        values = to_portable({**reach.arrays, **arrays, **after.state}, {})
+        gradients = to_portable(set_gradients(reach.arrays), {})
+        return changed_arguments(first, before, values) | gradients
+
     def save(self, requests: Iterable[tuple[int, str]], folder: Path) -> list[dict[str, str] | None]:
-        """Write arrays to `.npy` files; return for each a file, an error or a text, or None if missing."""
+        """Write arrays to `.npy` files. Return for each a file, an error, a text, or None if missing."""
         results: list[dict[str, str] | None] = []
         for number, place in requests:
             part = (self.effects.get(number) or self.make(number)).parts.get(place)
@@ -253,7 +265,7 @@ def snapshot_inputs(calls: Pedantic) -> Snapshot | None:
         snapshot.add(reach.arrays.values(), reach.containers)
     except (TooMuchError, MemoryError):
         return None
-    snapshot.state = to_portable(reach.state, {})
+    snapshot.state = snapshot.values(reach)
     return snapshot
 
 

@@ -9,15 +9,14 @@ from types import FunctionType
 from typing import Any
 
 import psutil
-from numpy.typing import NDArray
 
 from ...ground.outputs import OutputParts, TooMuchError
-from ...ground.parts import strided_parts
+from ...ground.parts import is_private, strided_parts
 from ..fingerprint import digest
 from ..fingerprint.bytecode import code_hash
 from .inputs import equal
-from .portable import TEXT, Portable, array_of, to_portable
-from .reachable import Reachable, gradients_by_output, is_array, set_gradients, shares_memory
+from .portable import TEXT, Portable, to_portable
+from .reachable import Reachable, gradients_by_output, is_array, shares_memory
 
 LEAST_KEPT_BYTES = 1 << 16
 """A call that retains less memory does not count as leaking."""
@@ -99,29 +98,24 @@ class Effects:
         return max(allocated_bytes() - before_bytes - copies, 0)
 
 
-def changed_arrays(reach: Reachable, before: Mapping[str, NDArray[Any]]) -> dict[str, Portable]:
-    """Return the arrays among the arguments that a call changed, and the gradients that it set."""
-    changes = {
-        _CHANGED.format(place): value
-        for place, value in reach.arrays.items()
-        if not equal(array_of(value), before[place])
-    }
-    changes |= set_gradients(reach.arrays)
-    return {name: part.copy() for name, part in to_portable(changes, {}).items()}
-
-
-def changed_state(
+def changed_arguments(
     first: Mapping[str, Portable], before: Mapping[str, Portable], after: Mapping[str, Portable]
 ) -> dict[str, Portable]:
-    """Return the numbers and texts in arguments that calls changed. `first`: values before all calls."""
+    """Return the values in arguments that calls changed. `first`: values before all calls."""
     changes, nothing = {}, Portable(TEXT, "nothing")
     for place in dict.fromkeys((*before, *after)):
-        states = [state.get(place, nothing) for state in (after, before, first)]
-        value, previous, original = (part.signature for part in states)
-        if not value == previous == original:
-            is_late = value == previous or ("." in place and nothing in states[1:])
-            changes[(_CHANGED_EARLIER if is_late else _CHANGED).format(place)] = states[0]
+        value, previous, original = (state.get(place, nothing) for state in (after, before, first))
+        is_same, is_new = _is_equal(value, previous), nothing in (previous, original)
+        if not (is_same and _is_equal(previous, original)) and not (is_new and is_private(place)):
+            is_late = is_same or ("." in place and is_new)
+            changes[(_CHANGED_EARLIER if is_late else _CHANGED).format(place)] = value.copy()
     return changes
+
+
+def _is_equal(left: Portable, right: Portable) -> bool:
+    if isinstance(left.content, str) or isinstance(right.content, str):
+        return left is right or left == right
+    return left.kind == right.kind and equal(left.content, right.content)
 
 
 def plain_tensors() -> AbstractContextManager[None]:

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from array import array
 from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -14,8 +15,8 @@ from numpy.typing import NDArray
 
 from ...ground.parts import tensors_of_any_layout
 from ..layouts import MEMORY_SHARE
-from .portable import Portable, array_of
-from .reachable import is_expanded, is_leaf, shares_memory
+from .portable import Portable, array_of, to_portable
+from .reachable import Reachable, is_expanded, is_leaf, is_table, shares_memory
 
 _EXACT = re.compile(
     r"(?!aten::)|aten::(_to_copy|abs|cat|clamp|clone|constant_pad|copy|detach|fill|flip|gather|index$"
@@ -29,13 +30,12 @@ class Snapshot:
     """Saved contents of arrays, tensors and containers, and saved gradients of tensors."""
 
     def __init__(self) -> None:
-        self._contents: dict[int, tuple[Any, NDArray[Any]]] = {}
-        """Values with copies of their contents, by id; the reference keeps the id from being reused."""
-        self._gradients: dict[int, Any] = {}
+        self._contents: dict[int, tuple[Any, NDArray[Any], Any]] = {}
+        """Values by id, with copies of content and gradient. The reference keeps the id from being reused."""
         self._containers: dict[int, tuple[Any, Any]] = {}
         """Containers with shallow copies, by id."""
         self.state: dict[str, Portable] = {}
-        """Numbers and texts in the arguments of the first call, by place."""
+        """Numbers, texts and arrays in the arguments before the first call, by place."""
 
     def add(self, values: Iterable[Any], containers: Iterable[Any] = ()) -> None:
         """Add values and containers that are not in the snapshot. Raises MemoryError if there is no room."""
@@ -43,13 +43,11 @@ class Snapshot:
             self._containers.setdefault(id(container), (container, copy(container)))
         added = [value for value in values if id(value) not in self._contents]
         total_bytes = sum(value.nbytes for value in added)
-        # psutil reads files, and a test may have replaced `open`.
-        if total_bytes and total_bytes > MEMORY_SHARE * psutil.virtual_memory().available:
+        if added and total_bytes > MEMORY_SHARE * psutil.virtual_memory().available:
             raise MemoryError(f"too large to copy: {total_bytes / 2**30:.1f} GiB of inputs")
         for value in added:
-            self._contents[id(value)] = value, np.array(array_of(value))
-            if is_leaf(value):
-                self._gradients[id(value)] = None if value.grad is None else value.grad.clone()
+            gradient = value.grad.clone() if is_leaf(value) and value.grad is not None else None
+            self._contents[id(value)] = value, np.array(array_of(value)), gradient
 
     def update(self, containers: Iterable[Any]) -> None:
         """Replace the saved contents of containers by the current contents."""
@@ -61,20 +59,28 @@ class Snapshot:
 
     def current(self, value: Any) -> NDArray[Any]:
         """Return a copy of the current content of a value. The content of a view changes with its base."""
-        _, array = self._contents.get(id(value), (None, None))
+        _, array, _ = self._contents.get(id(value), (None, None, None))
         return array if array is not None and equal(array_of(value), array) else np.array(array_of(value))
+
+    def values(self, reach: Reachable) -> dict[str, Portable]:
+        """Return the current arrays, numbers and texts by place."""
+        parts = to_portable({**reach.arrays, **reach.state}, {})
+        return parts | {
+            place: Portable(parts[place].kind, self.current(value)) for place, value in reach.arrays.items()
+        }
 
     def restore(self) -> None:
         """Restore the contents of all values and containers, and the gradients."""
-        for value, content in self._contents.values():
+        for value, content, gradient in self._contents.values():
             write(value, content)
-            if id(value) in self._gradients:
-                gradient = self._gradients[id(value)]
+            if is_leaf(value):
                 value.grad = None if gradient is None else gradient.clone()
         for container, content in self._containers.values():
             if isinstance(container, np.ndarray):
                 container[...] = content
-            elif isinstance(container, bytearray):
+            elif is_table(container):
+                vars(container).update(vars(copy(content)))
+            elif isinstance(container, bytearray | array):
                 container[:] = content  # unlike `clear`, this works while a view of it exists
             else:
                 container.clear()
@@ -87,12 +93,12 @@ def equal(left: NDArray[Any], right: NDArray[Any]) -> bool:
 
 
 def write(value: Any, content: NDArray[Any]) -> None:
-    """Write numbers to a tensor or an array, unless it has them: writing would invalidate caches."""
+    """Write numbers to a tensor or an array that has other numbers. Writing would invalidate caches."""
     current = array_of(value)
     if current.shape != content.shape or equal(current, content):
         return
     if isinstance(value, np.ndarray):
-        if value.flags.writeable:  # else its base is written to
+        if value.flags.writeable:  # otherwise its base gets the numbers
             value[...] = content
     elif not is_expanded(value):
         torch = sys.modules["torch"]

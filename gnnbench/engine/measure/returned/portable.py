@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -83,11 +82,9 @@ def _parts(place: str, value: Any, unsupported: dict[str, str]) -> Iterator[tupl
 
 def _numbers(values: tuple[Any, ...]) -> NDArray[Any] | None:
     """Return an array if all values are floats, complex numbers or integers. Returns None otherwise."""
-    for kind, letters in ((float, "f"), (complex, "c"), (Integral, "biu")):
-        if values and all(isinstance(value, kind) for value in values):
-            numbers = np.array(values)
-            return numbers if numbers.dtype.kind in letters else None
-    return None
+    numbers = np.array(values)
+    kinds = "f" if values and isinstance(values[0], float) else "biuc"  # large integers would become floats
+    return numbers if numbers.dtype.kind in kinds else None
 
 
 def _of_tensor(place: str, value: Any) -> Iterator[tuple[str, Portable]]:

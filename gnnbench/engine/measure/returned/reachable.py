@@ -2,6 +2,7 @@
 
 import re
 import sys
+from array import array
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
@@ -17,6 +18,7 @@ from ...ground.outputs import PLAIN, is_plain_list
 from ...ground.parts import (
     attributes_of,
     captured,
+    content_of,
     is_private,
     is_tensor,
     kind_or_container,
@@ -28,13 +30,19 @@ from .portable import array_of
 
 _DEEPEST = 6
 """Largest depth of objects inside of objects."""
+_ARGUMENT = "argument "
+"""Beginning of the place of an argument."""
 _OF = "gradient of {}"
 """Place of the gradient of an input."""
 _MOST = 20_000
 """Largest number of objects."""
 _LEFT_OUT = (type, ModuleType, BuiltinFunctionType)
 """Attributes of objects of these types are not inputs."""
-_CONTAINERS = (list, dict, set, deque, Counter, OrderedDict, defaultdict, bytearray)
+_WHOLE = (set, bytearray, array)
+"""Containers that are compared as a whole."""
+_CONTAINERS = (*_WHOLE, list, dict, deque, Counter, OrderedDict, defaultdict)
+_TABLES = ("pandas", "polars")
+"""Packages with types whose attributes do not contain their values."""
 _LARGEST_INDEX = 1 << 32
 """Larger whole numbers may be addresses."""
 _SHARED = re.compile(r"^(\w+)-(\w+) ...s ", re.MULTILINE)
@@ -55,15 +63,11 @@ class Reachable:
         self.state: dict[str, Any] = {}
         """Numbers and texts in the arguments, except in private attributes (`_name`)."""
         self.containers: list[Any] = []
-        """Lists, dictionaries, sets and arrays that are not numeric in the arguments."""
+        """Lists, dictionaries, sets, tables and arrays that are not numeric in the arguments."""
         self.containers_of_objects: list[Any] = []
         """The containers that are attributes of objects; they may be caches."""
-        self._is_argument = True
-        for number, argument in enumerate(call.args):
-            self._add(f"argument {number + 1}", argument, 0, is_free=True)
-        for name, argument in call.kwargs.items():
-            self._add(f"argument {name}", argument, 0, is_free=True)
-        self._is_argument = False  # values that a function captured may be caches
+        for name, argument in (*enumerate(call.args, 1), *call.kwargs.items()):
+            self._add(f"{_ARGUMENT}{name}", argument, 0, is_free=True)
         self._add("", call.function, 0, is_free=True)
 
     @cached_property
@@ -77,16 +81,17 @@ class Reachable:
         """Add a value, or its parts; `is_free` tells whether it may get other values."""
         if id(value) in self._visited or depth > _DEEPEST or len(self._visited) > _MOST:
             return
+        is_argument = is_of_argument(place)  # values that a function captured may be caches
         is_not_numeric = type(value) is np.ndarray and not is_array(value) and value.flags.writeable
-        if self._is_argument and (type(value) in _CONTAINERS or is_not_numeric):
+        if is_argument and (type(value) in _CONTAINERS or is_not_numeric or is_table(value)):
             self.containers.append(value)
             self.containers_of_objects += [] if is_free else [value]
         is_whole = isinstance(value, list | tuple) and is_plain_list(value)
-        is_whole |= self._is_argument and (type(value) in (set, bytearray) or is_not_numeric)
+        is_whole |= is_argument and (type(value) in _WHOLE or is_not_numeric)
         if is_whole or isinstance(value, PLAIN):
             if is_free:
                 self.plain[place] = copy(value)
-            if self._is_argument and not is_private(place):
+            if is_argument and not is_private(place):
                 self.state[place] = copy(value)
             return
         self._visited[id(value)] = value  # the reference keeps its id from being reused
@@ -111,6 +116,8 @@ class Reachable:
         elif kind and kind.is_free:
             for name, item in kind.parts(value):
                 yield name, item, name.strip(".[']") not in getattr(value, "_buffers", ())
+        elif is_table(value):
+            yield from ((name, item, False) for name, item in content_of(value) or ())
         elif not isinstance(value, _LEFT_OUT):
             yield from ((name, item, False) for name, item in attributes_of(value) or ())
 
@@ -132,6 +139,14 @@ def is_array(value: Any) -> bool:
         is_strided = value.layout == sys.modules["torch"].strided
         return bool(is_strided and not value.is_nested and not value.is_quantized)
     return isinstance(value, np.ndarray) and value.dtype.kind in "biufc"
+
+
+def is_of_argument(place: str) -> bool:
+    return place.startswith(_ARGUMENT)
+
+
+def is_table(value: Any) -> bool:
+    return type(value).__module__.partition(".")[0] in _TABLES and content_of(value) is not None
 
 
 def _may_change(value: Any) -> bool:

@@ -6,6 +6,7 @@ import pickle
 from array import array
 from dataclasses import dataclass
 from enum import Enum, IntFlag
+from unittest import mock
 
 import networkx as nx
 import numpy as np
@@ -232,6 +233,11 @@ def test_lists_of_many_numbers_are_one_part_and_outputs_of_very_many_are_refused
     assert found.parts["output['many']"].kind == "float64"
     with pytest.raises(TooMuchError, match="the output has more than 10,000 parts"):
         made(lambda _: [{"a": one} for one in range(20_000)], np.arange(3.0))
+
+
+def test_calls_are_compared_while_a_test_replaces_open():
+    with mock.patch("builtins.open", mock.mock_open(read_data="text")):
+        assert made(lambda x: x * 2, np.arange(3.0)).effects[GIVEN].parts
 
 
 def test_what_is_too_large_is_not_copied(monkeypatch):
