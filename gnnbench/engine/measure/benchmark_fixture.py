@@ -4,16 +4,24 @@ pytest-benchmark has no hook for timing, so gnnbench replaces two private method
 its marker, `weave`, `extra_info`, `stats`, and a suite's own fixture `benchmark` keep working.
 """
 
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Self
 
+from ..ground.errors import UsageError
 from ..interfaces import Instrument
 from .clock import Block, Call, Clock
 from .conditions import collector_paused
 
+_PARAMETERS = {
+    "_raw": "self function_to_benchmark args kwargs",
+    "_raw_pedantic": "self target args kwargs setup teardown rounds warmup_rounds iterations",
+    "_make_stats": "self iterations",
+}
+"""Parameters of the methods of pytest-benchmark's fixture that gnnbench replaces or calls."""
 FIXED = "benchmark.pedantic prescribes the calls"
 """Why the inputs of `benchmark.pedantic` are not copied, and why its calls have no fingerprint."""
 
@@ -122,6 +130,20 @@ def pause_tracing() -> AbstractContextManager[object]:
 
     context: AbstractContextManager[object] = fixture.PauseInstrumentation()
     return context
+
+
+def check_pytest_benchmark() -> None:
+    """Check that pytest-benchmark has the methods that gnnbench relies on."""
+    import pytest_benchmark
+    from pytest_benchmark.fixture import BenchmarkFixture as Fixture
+
+    for name, parameters in _PARAMETERS.items():
+        method = getattr(Fixture, name, None)
+        if not method or " ".join(inspect.signature(method).parameters) != parameters:
+            raise UsageError(
+                f"gnnbench cannot time with pytest-benchmark {pytest_benchmark.__version__}, whose "
+                f"BenchmarkFixture.{name} has changed; run pip install 'pytest-benchmark>=5.2,<6'"
+            )
 
 
 def whole_call_reason(reason: str) -> str:

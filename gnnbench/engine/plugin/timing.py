@@ -17,7 +17,7 @@ from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
 from ..ground.files import check_writable, save
 from ..interfaces import Instrument
-from ..measure.benchmark_fixture import replace_timing
+from ..measure.benchmark_fixture import check_pytest_benchmark, replace_timing
 from ..measure.clock import ClockError
 from ..measure.instruments import SessionState, TimeBudget, TimeInstrument
 from ..process.variants.collected import IN_PLACE, WHOLE_CALL, marked, uses_benchmark
@@ -111,6 +111,7 @@ class Timing:
             runnable = sum(not item.get_closest_marker("skip") for item in timed)
             self._budget = TimeBudget(seconds, runnable)
         try:
+            check_pytest_benchmark()
             if isinstance(file := self._config.getoption("benchmark_json", None), Path):
                 check_writable(file)
                 if bench := getattr(self._config, "_benchmarksession", None):

@@ -246,6 +246,20 @@ def pytest_sessionfinish():
 """
 
 
+def test_only_who_needs_it_is_refused(tmp_path):
+    """A stranger's suite runs with any pytest-benchmark; ours says why it does not."""
+    (tmp_path / "conftest.py").write_text(
+        "from pytest_benchmark.fixture import BenchmarkFixture\n"
+        "BenchmarkFixture._moved, BenchmarkFixture._raw_pedantic = BenchmarkFixture._raw_pedantic, None\n"
+    )
+    result, content = measure(tmp_path, ONE, *SHORT)
+    assert result.returncode == 0, result.stdout
+    assert parts(content) == {"test_one": {}}
+    refused, _ = measure(tmp_path, ONE, "--gnn-layouts=sample")
+    assert refused.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "whose BenchmarkFixture._raw_pedantic has changed; run pip install" in refused.stdout
+
+
 def test_where_a_run_does_not_fit_on_the_disk_the_older_file_stays(tmp_path):
     (tmp_path / "conftest.py").write_text(FULL)
     (tmp_path / "run.json").write_text('"old"')
