@@ -9,6 +9,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .benchmark_fixture import Pedantic
 from .clock import ROUND_SECONDS, Block, Call, Clock, calibrated_iterations, wanted_seconds
 from .conditions import clear_compilations, collector_paused
@@ -32,8 +34,7 @@ the interval is narrow by chance."""
 
 _PILOT_BLOCKS = 8
 _PILOT_ROUNDS = 3
-"""Number of the first blocks, the pilot, and of rounds in each. If inputs are not copied, all blocks have as
-many rounds."""
+"""Rounds in each of the first blocks, the pilot: enough to estimate both variance components."""
 
 _ROUNDS_PER_BUDGET = 2000
 """With a small time budget, rounds are so short that about this number fits into the budget."""
@@ -69,16 +70,38 @@ class Effort:
         return None
 
 
-def rounds_per_block(round_seconds: float, renewal_seconds: float, max_seconds: float) -> int:
-    """Return how many rounds to time on each layout: as many as take the time of copying the inputs.
+def variance_components(blocks: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """Return the variances of the logarithm of a round's time: between layouts, and within a layout.
 
-    For the same precision, this takes at most twice the time of the best number of rounds, whatever the
-    variances between and within layouts are (see Cochran, Sampling Techniques, 10.6).
+    This is a one-way analysis of variance (Searle, Casella and McCulloch, Variance Components, 3.6) of the
+    blocks with at least two rounds. A negative component is set to 0.
+    """
+    logs = [np.log(block) for block in blocks if len(block) > 1]
+    if len(logs) < 2:  # noqa: PLR2004 - no variance between blocks
+        return 0.0, 0.0
+    within = float(np.mean([block.var(ddof=1) for block in logs]))
+    size = float(np.mean([len(block) for block in logs]))
+    between = float(np.var([block.mean() for block in logs], ddof=1)) - within / size
+    return max(0.0, between), within
+
+
+def rounds_per_block(
+    pilot: Sequence[Sequence[float]], round_seconds: float, renewal_seconds: float, max_seconds: float
+) -> int:
+    """Return how many rounds to time on each layout.
+
+    The variance of the mean at a given cost is smallest with sqrt(v_rounds / v_layouts * c_layout / c_round)
+    rounds on each layout (Cochran, Sampling Techniques, 10.6).
 
     `max_seconds`: time budget, which limits the rounds so that there is time for enough blocks.
     """
+    between, within = variance_components(pilot)
+    if between:
+        optimum = math.sqrt(within / between * renewal_seconds / round_seconds)
+    else:
+        optimum = MAX_ROUNDS if within else 1
     limit = (max_seconds / _MIN_BLOCKS - renewal_seconds) / round_seconds
-    return round(max(min(renewal_seconds / round_seconds, limit, MAX_ROUNDS), 1))
+    return round(max(min(optimum, limit, MAX_ROUNDS), 1))
 
 
 @dataclass(frozen=True)
@@ -143,9 +166,11 @@ class Sampler:
                 block = clock.block(layouts.current, rounds, measurement.iterations)
             self.add(block)
             blocks = measurement.blocks_ns
-            if len(blocks) == _PILOT_BLOCKS and rounds > 1 and renewals:
+            if len(blocks) == _PILOT_BLOCKS and rounds > 1:
                 round_seconds = sum(map(sum, blocks)) * measurement.iterations / 1e9 / measurement.rounds
-                rounds = rounds_per_block(round_seconds, renewal_seconds / renewals, effort.max_seconds)
+                rounds = rounds_per_block(
+                    blocks, round_seconds, renewal_seconds / max(1, renewals), effort.max_seconds
+                )
             measurement.stopped_by = effort.reason_to_stop(blocks, clock.now() - start)
 
     def whole(self, call: Call) -> Any:

@@ -4,8 +4,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gnnbench.engine.measure import estimate as location
+from gnnbench.engine.measure import sampler
 from gnnbench.engine.measure.clock import Block, Call, Clock, ClockError, HostClock
 from gnnbench.engine.measure.instruments import LEAST_SECONDS, TimeBudget
 from gnnbench.engine.measure.layouts import Layouts
@@ -20,6 +23,8 @@ from gnnbench.engine.measure.simulated_clock import FakeMachine, Noise, Truth
 from tests.sampling import nightly
 
 EFFORT = Effort(precision=0.02, max_seconds=1.0, min_seconds=5e-6, min_rounds=5)
+BLOCKS = st.lists(st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=5), min_size=1, max_size=60)
+SECONDS = st.floats(1e-9, 1e3)
 
 
 class Nowhere(Layouts):
@@ -95,6 +100,13 @@ def test_a_slow_benchmark_has_its_least_rounds_and_a_fast_one_rounds_of_many_cal
     found = run(fake(Truth(1e-7), noise=Noise(drift=0)))
     assert 1000 < found.iterations < 20_000
     assert located(found).location == pytest.approx(88, rel=0.05)  # first decile of 100 ns with 10 % noise
+
+
+def test_where_layouts_do_not_vary_blocks_are_long_and_where_only_they_vary_short():
+    same = run(fake(Truth(1e-4), noise=Noise(autocorrelation=0, drift=0, renewal_seconds=5e-3)))
+    apart = Truth(1e-4, tuple((1 + number / 10, 0.1) for number in range(10)))
+    varied = run(fake(apart, noise=Noise(0.01, 0, 0, drift=0, renewal_seconds=5e-3)))
+    assert len(same.blocks_ns[-1]) > len(varied.blocks_ns[-1])
 
 
 @pytest.mark.parametrize(("function", "writes"), [(torch.neg, False), (torch.neg_, True)])
@@ -177,11 +189,21 @@ def test_where_memory_is_too_short_beside_copies_the_inputs_stay():
     assert found.stopped_by
 
 
-def test_rounds_take_as_long_as_copying_the_inputs():
-    assert rounds_per_block(1.0, 4.0, 1e6) == 4
-    assert rounds_per_block(1.0, 0.1, 1e6) == 1
-    assert rounds_per_block(1.0, 99.0, 1e6) == MAX_ROUNDS
-    assert rounds_per_block(1.0, 4.0, 480.0) == 2, "80 blocks take 480 s"
+def test_effort_goes_where_variance_is_and_cost_is_not(monkeypatch):
+    def rounds(between, within, renewal_seconds):
+        monkeypatch.setattr(sampler, "variance_components", lambda _: (between, within))
+        return rounds_per_block([], 1.0, renewal_seconds, 1e6)
+
+    assert rounds(1, 4, 1) == 2
+    assert rounds(1, 4, 9) == 6
+    assert rounds(4, 1, 1) == 1, "at least one"
+    assert rounds(0, 1, 1) == MAX_ROUNDS
+    assert rounds(0, 0, 1) == 1
+
+
+@given(BLOCKS, SECONDS, SECONDS, SECONDS)
+def test_rounds_of_a_block_are_within_bounds(blocks, round_seconds, renewal_seconds, max_seconds):
+    assert 1 <= rounds_per_block(blocks, round_seconds, renewal_seconds, max_seconds) <= MAX_ROUNDS
 
 
 def test_a_clock_that_gives_no_number_ends_it():
