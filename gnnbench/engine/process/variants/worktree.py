@@ -1,6 +1,7 @@
 """Checks out a commit of a git repository next to the user's working tree."""
 
 import difflib
+import os
 import re
 import shutil
 import tempfile
@@ -85,6 +86,7 @@ def worktree(repository: Repository, commit: str, cache: Path, listener: Listene
     worktrees.mkdir(parents=True, exist_ok=True)
     with temporary_folder(worktrees, _PREFIX) as tree:
         check_out(repository, commit, tree, listener)
+        _lead_outside(repository, tree)
         yield tree
 
 
@@ -98,6 +100,16 @@ def check_out(repository: Repository, commit: str, tree: Path, listener: Listene
                 f"run git submodule update --init {path}, or git -C {path} fetch origin {oid[:10]}"
             )
         _write_files(submodule, oid, tree / path, f"{path} of {repository.part}")
+
+
+def _lead_outside(repository: Repository, tree: Path) -> None:
+    """Let relative links that leave a checkout lead where they lead from the repository."""
+    for link in filter(Path.is_symlink, tree.rglob("*")):
+        path = link.relative_to(tree).parent / link.readlink()
+        target = Path(os.path.normpath(repository.top.resolve() / path))
+        if not Path(os.path.normpath(tree / path)).is_relative_to(tree) and target.exists():
+            link.unlink()
+            link.symlink_to(target)
 
 
 def _write_files(repository: Path, commit: str, tree: Path, part: str) -> list[str]:

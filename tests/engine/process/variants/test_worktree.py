@@ -126,6 +126,28 @@ def test_a_worktree_starts_from_another_whatever_variables_a_hook_has(
         assert version(made) == 1
 
 
+def test_a_link_that_leaves_the_repository_leads_where_it_leads_from_there(repository, prepare, tmp_path):
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "core.py").write_text("SIZE = 1\n")
+    links = {
+        "core": "../../shared/core.py",
+        "inner": "__init__.py",
+        "gone": "../../no/such",
+        "folder": "../../shared",
+    }
+    for name, target in links.items():
+        (repository / "thing" / name).symlink_to(target)
+    commit(repository, 4)
+    with prepare("git:HEAD", repository) as made:
+        folder = made.trees[0] / "thing"
+        assert (folder / "core").read_text() == (folder / "folder" / "core.py").read_text() == "SIZE = 1\n"
+        assert [str((folder / name).readlink()) for name in ("inner", "gone")] == [
+            "__init__.py",
+            "../../no/such",
+        ]
+        assert not made.redirects[0].changed
+
+
 def test_several_at_once_have_worktrees_of_their_own(repository, prepare):
     before = state(repository)
     with prepare("git:v1", repository) as one, prepare("git:v1", repository) as other:
