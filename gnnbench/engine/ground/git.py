@@ -115,9 +115,14 @@ def tree(folder: Path, commit: str) -> str:
 
 
 def changes(folder: Path) -> frozenset[str]:
-    """Return the paths of untracked and changed files, also in submodules, relative to the top."""
+    """Return the paths of untracked and changed files, also in submodules, relative to the top.
+
+    Files that git takes for unchanged (`update-index --assume-unchanged`, `--skip-worktree`) are among them.
+    """
     listing = ("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames")
     names = {line[3:] for line in _ask(folder, *listing).split("\0")[:-1]}
+    tracked = (line.split(" ", 1) for line in _ask(folder, "ls-files", "-v", "-z").split("\0")[:-1])
+    names |= {name for tag, name in tracked if (tag.islower() or tag == "S") and (folder / name).exists()}
     folders = {name for name in names if (folder / name).is_dir()}
     for name in folders:
         path = folder / name

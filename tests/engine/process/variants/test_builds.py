@@ -125,6 +125,14 @@ def test_the_working_tree_is_built_with_what_differs_from_the_commit(prepare, tm
         assert len(kept(prepare)) == 2
 
 
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+def test_the_working_tree_is_built_with_files_whose_changes_git_does_not_list(repository, prepare, flag):
+    git(repository, "update-index", flag, "thing/__init__.py")
+    (repository / "thing" / "__init__.py").write_text("VERSION = 7\n")
+    with prepare(".", repository, build=COPY, is_built=True) as made:
+        assert (made.trees[0] / "made.py").read_text() == "VERSION = 7\n"
+
+
 def test_a_folder_uses_what_was_built_of_the_same_sources(prepare, tmp_path):
     folder, other = compiled.create(tmp_path / "fastk"), tmp_path / "other"
     (folder / "fastk" / "_k.so").touch()
