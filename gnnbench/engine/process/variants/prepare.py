@@ -92,7 +92,7 @@ def _add_commit(
                 title, changed = f"git:{name}", frozenset[str]()
                 if is_changed:
                     title, changed = "the working tree", git.changes(repository.top)
-                source = Source(repository, commit, title, changed)
+                source = Source(repository, commit, title, changed, side.environment)
                 tree, roots = stack.enter_context(built(source, build, cache, listener))
             else:
                 listener.step(f"checking out {name}")

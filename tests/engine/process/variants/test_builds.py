@@ -64,6 +64,12 @@ def test_another_variable_needs_another_build(repository, prepare, monkeypatch):
             trees.append(made.trees[0])
     assert trees[0] == trees[1]
     assert (trees[2] / "width").read_text() == "7\n"
+    for part in ("env:WIDTH=8", "env:WIDTH=8 env:OMP_NUM_THREADS=2"):
+        with prepare(f"git:v1 {part}", repository, build="echo $WIDTH > width") as made:
+            assert (made.trees[0] / "width").read_text() == "8\n", (
+                "a variant's variables are those of its build"
+            )
+    assert len(kept(prepare)) == 3
 
 
 def test_the_build_that_was_used_longest_ago_is_removed_first(repository, prepare, monkeypatch):
