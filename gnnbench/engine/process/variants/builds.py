@@ -138,7 +138,7 @@ def _fill(source: Source, command: str, listener: Listener, folder: Path) -> Non
     listener.step(f"building {source.name}: {command}")
     repository, tree = source.repository, folder / _TREE
     clone = ("clone", "--quiet", "--shared", "--no-checkout", "--template=", "--")
-    _git(repository.part, folder, *clone, str(repository.shared), str(tree))
+    _git(repository.part, folder, *clone, str(git.shared(repository.root)), str(tree))
     check_out(repository, source.commit, tree, listener)
     _git(repository.part, tree, "reset", "--quiet", source.commit)  # a build may ask git for the version
     for name in source.changed:

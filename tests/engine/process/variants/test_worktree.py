@@ -90,7 +90,7 @@ def test_what_a_clone_lacks_comes_with_the_command_that_is_named(repository, pre
 
 def test_a_repository_that_git_refuses_is_there(repository, prepare, monkeypatch):
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
-    said = "^git:v1: git refuses the repository at .*: detected dubious ownership .*safe.directory"
+    said = "^git:v1 needs a git repository at .*: detected dubious ownership .*safe.directory"
     prepare.fails("git:v1", repository, said)
 
 
