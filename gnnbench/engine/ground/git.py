@@ -121,12 +121,14 @@ def tree(folder: Path, commit: str) -> str:
 def changes(folder: Path) -> frozenset[str]:
     """Return the paths of untracked and changed files, also in submodules, relative to the top.
 
-    Files that git takes for unchanged (`update-index --assume-unchanged`, `--skip-worktree`) are among them.
+    The paths include all files that git does not check for changes, see `git update-index`.
     """
     listing = ("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames")
     names = {line[3:] for line in _ask(folder, *listing).split("\0")[:-1]}
-    tracked = (line.split(" ", 1) for line in _ask(folder, "ls-files", "-v", "-z").split("\0")[:-1])
-    names |= {name for tag, name in tracked if (tag.islower() or tag == "S") and (folder / name).exists()}
+    lines = _ask(folder, "ls-files", "-v", "-z").split("\0")[:-1]
+    # A small letter stands for --assume-unchanged, S for --skip-worktree.
+    unchecked = (line[2:] for line in lines if line[0].islower() or line[0] == "S")
+    names |= {name for name in unchecked if (folder / name).exists()}
     folders = {name for name in names if (folder / name).is_dir()}
     for name in folders:
         path = folder / name
@@ -219,8 +221,8 @@ def last_before(folder: Path, ref: str, day: str) -> str | None:
     return _ask(folder, "rev-list", "-1", "--first-parent", until, ref).strip() or None
 
 
-def names(folder: Path, kind: str = "refs") -> list[str]:
-    """Return the names of branches and tags of a folder's repository, or of tags if `kind` is `refs/tags`."""
+def refs(folder: Path, kind: str = "refs") -> list[str]:
+    """Return the short names of a repository's refs, such as `main`; only those of tags for `refs/tags`."""
     return _ask(folder, "for-each-ref", "--format=%(refname:lstrip=2)", kind).splitlines()
 
 

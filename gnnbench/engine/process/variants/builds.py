@@ -175,8 +175,9 @@ def _environment(folder: Path, source: Source) -> dict[str, str]:
     pip = folder / "bin" / "pip"
     pip.write_text(f'#!/bin/sh\nexec {shlex.quote(str(folder))}/bin/python -m pip "$@"\n')
     pip.chmod(0o755)
-    typed = {**git.variables(), **source.variables}
-    variables = {name: value for name, value in typed.items() if name not in _ELSEWHERE}
+    variables = {**git.variables(), **source.variables}
+    for name in _ELSEWHERE:
+        variables.pop(name, None)
     paths = [str(folder / "bin"), str(Path(sys.executable).parent), variables.get("PATH", os.defpath)]
     return {**_DEFAULTS, **variables, "VIRTUAL_ENV": str(folder), "PATH": os.pathsep.join(paths)}
 

@@ -240,8 +240,8 @@ class Trees:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a top-level module in the side's trees. `path` has the folders of another module's package."""
-        if path is not None:  # `search` finds it, except for what measures both sides
+        """Find a top-level module in the side's trees; `path` has the folders of its package, if any."""
+        if path is not None:  # `search` finds all modules in packages but gnnbench's own
             return PathFinder.find_spec(name, path) if name.startswith(_OWN_MODULES) else None
         if name in self._test_names or name in sys.stdlib_module_names:
             return None
@@ -316,7 +316,7 @@ class Trees:
         return real if any(redirect.may_use(real) is False for redirect in self._redirects) else None
 
     def _locate(self, path: str) -> tuple[Redirect, str] | None:
-        """Return the redirect whose `source` or `tree` contains a path, and the path there, or None."""
+        """Return the redirect whose `source` or `tree` contains a path, and the relative path, or None."""
         real = self._real(path)
         for redirect in self._redirects:
             for name in (below(real, redirect.tree), redirect.name(real)):

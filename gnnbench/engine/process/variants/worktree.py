@@ -58,9 +58,10 @@ class Repository:
         """Return the full hash of a commit, given any of its names."""
         if commit := git.full_hash(self.root, ref):
             return commit
-        names = git.names(self.root)
-        hits = [name for name in names if name.endswith(f"/{ref}")] or difflib.get_close_matches(ref, names)
-        hint = f"did you mean {' or '.join(hits)}?" if hits else "see git branch --all and git tag"
+        names = git.refs(self.root)
+        endings = [name for name in names if name.endswith(f"/{ref}")]
+        similar = endings or difflib.get_close_matches(ref, names)
+        hint = f"did you mean {' or '.join(similar)}?" if similar else "see git branch --all and git tag"
         shallow = git.is_shallow(self.root)
         if shallow or not git.fetches_all(self.root):
             hint += f"; this clone lacks commits: git fetch {'--unshallow ' * shallow}{_ALL_REFS} gets them"
@@ -74,7 +75,7 @@ def worktree(repository: Repository, commit: str, cache: Path, listener: Listene
     worktrees.mkdir(parents=True, exist_ok=True)
     with temporary_folder(worktrees, _PREFIX) as tree:
         check_out(repository, commit, tree, listener)
-        _lead_outside(repository, tree)
+        _repair_links(repository, tree)
         yield tree
 
 
@@ -92,8 +93,8 @@ def check_out(repository: Repository, commit: str, tree: Path, listener: Listene
         _write_files(submodule, oid, tree / path, f"{path} of {repository.part}")
 
 
-def _lead_outside(repository: Repository, tree: Path) -> None:
-    """Let relative links that leave a checkout lead where they lead from the repository."""
+def _repair_links(repository: Repository, tree: Path) -> None:
+    """Make relative links that leave a checkout lead to the same files as in the user's working tree."""
     for link in filter(Path.is_symlink, tree.rglob("*")):
         path = link.relative_to(tree).parent / link.readlink()
         target = Path(os.path.normpath(repository.top / path))
