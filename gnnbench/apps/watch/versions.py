@@ -141,7 +141,7 @@ class Watched:
 
 def _tag(name: str, version: str, typed: str, folder: Path) -> str:
     """Return the tag of a release in a repository; `typed` is its folder as the user typed it."""
-    names = git.tags(folder)
+    names = git.refs(folder, "refs/tags")
     candidates = [form.format(version, name=name) for form in _TAGS]
     if tag := next((tag for tag in candidates if tag in names), None):
         return tag

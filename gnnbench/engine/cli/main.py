@@ -62,7 +62,7 @@ def _run(words: list[str]) -> int:
         sys.stdout.flush()  # --help raises SystemExit, before invalid settings could matter
     if unknown:
         raise _unknown(options.parser, unknown)
-    option_defaults.take(options, settings.find(Path.cwd()))
+    option_defaults.take(options, settings.find(_current_folder()))
     options.rest = words[end + 1 :]
     try:
         status: int = options.run(options)
@@ -70,6 +70,13 @@ def _run(words: list[str]) -> int:
         raise BrokenPipeError from None
     sys.stdout.flush()
     return status
+
+
+def _current_folder() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise UsageError("the current folder has been removed: change to another folder") from None
 
 
 def _unknown(parser: argparse.ArgumentParser, words: Sequence[str]) -> UsageError:

@@ -1,6 +1,7 @@
 """Asks git about folders, and changes nothing."""
 
 import os
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,26 +39,24 @@ def variables() -> dict[str, str]:
     return {**inherited, **_SETTINGS}
 
 
-def why_no_commit(folder: Path) -> str:
-    """Return why git finds no commit in a folder, with a remedy. Empty if it finds one."""
-    return _error_of(folder, "rev-parse", "--verify", "HEAD^{commit}").replace(
-        "Needed a single revision", "the repository has no commit yet"
-    )
+def why_no_repository(folder: Path) -> str:
+    """Return why git finds no repository of a folder, or refuses to read it. Empty if git reads it."""
+    try:
+        answer = _run(folder, "rev-parse", "--git-dir")
+    except OSError:
+        return f"{_NO_REPOSITORY}: git is not installed"
+    return reason(answer.stderr) if answer.returncode else ""
 
 
 def refusal(folder: Path) -> str:
     """Return why git refuses to read the repository of a folder. Empty if git reads it or finds none."""
-    reason = _error_of(folder, "rev-parse", "--git-dir")
+    reason = why_no_repository(folder)
     return "" if reason.startswith(_NO_REPOSITORY) else reason
 
 
-def _error_of(folder: Path, *arguments: str) -> str:
-    """Run git, and return its error message. Empty if there is none."""
-    try:
-        answer = _run(folder, *arguments)
-    except OSError:
-        return f"{_NO_REPOSITORY}: git is not installed"
-    return reason(answer.stderr) if answer.returncode else ""
+def why_no_commit(folder: Path) -> str:
+    """Return why git finds no commit in a folder, with a remedy. Empty if it finds one."""
+    return why_no_repository(folder) or ("" if full_hash(folder) else "the repository has no commit yet")
 
 
 def reason(errors: str) -> str:
@@ -82,6 +81,11 @@ def state(folder: Path) -> tuple[str | None, bool]:
 def top(folder: Path) -> Path:
     """Return the top folder of a folder's repository; without a repository, the folder itself."""
     return Path(_ask(folder, "rev-parse", "--show-toplevel").removesuffix("\n") or folder)
+
+
+def shared(folder: Path) -> Path:
+    """Return the `.git` folder of a folder's repository, which all of its worktrees share."""
+    return (folder / _ask(folder, "rev-parse", "--git-common-dir").removesuffix("\n")).resolve()
 
 
 def tracked(folder: Path) -> frozenset[str]:
@@ -115,9 +119,16 @@ def tree(folder: Path, commit: str) -> str:
 
 
 def changes(folder: Path) -> frozenset[str]:
-    """Return the paths of untracked and changed files, also in submodules, relative to the top."""
+    """Return the paths of untracked and changed files, also in submodules, relative to the top.
+
+    The paths include all files that git does not check for changes, see `git update-index`.
+    """
     listing = ("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames")
     names = {line[3:] for line in _ask(folder, *listing).split("\0")[:-1]}
+    lines = _ask(folder, "ls-files", "-v", "-z").split("\0")[:-1]
+    # A small letter stands for --assume-unchanged, S for --skip-worktree.
+    unchecked = (line[2:] for line in lines if line[0].islower() or line[0] == "S")
+    names |= {name for name in unchecked if (folder / name).exists()}
     folders = {name for name in names if (folder / name).is_dir()}
     for name in folders:
         path = folder / name
@@ -139,10 +150,10 @@ def submodules(folder: Path, commit: str) -> dict[str, tuple[Path, str]]:
         path: key.removeprefix("submodule.").removesuffix(".path")
         for key, _, path in (line.partition("\n") for line in settings.split("\0")[:-1])
     }
-    shared = folder / _ask(folder, "rev-parse", "--git-common-dir").removesuffix("\n")
+    modules = shared(folder) / "modules"
     repositories = {}
     for path, hash_ in pinned.items():
-        candidates = (shared / "modules" / names.get(path, path), folder / path / ".git")
+        candidates = (modules / names.get(path, path), folder / path / ".git")
         if repository := next(filter(Path.is_dir, candidates), None):
             repositories[path] = repository, hash_
             nested = submodules(repository, hash_)
@@ -159,12 +170,19 @@ def _entries(folder: Path, commit: str) -> dict[str, tuple[str, str]]:
 
 def full_hash(folder: Path, name: str = "HEAD") -> str | None:
     """Return the full hash of a commit, by default the one checked out. None if there is no such commit."""
-    return _ask(folder, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").strip() or None
+    answer = _ask(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    return answer.strip() if re.fullmatch(r"[0-9a-f]{40,64}\n", answer) else None
 
 
 def is_shallow(folder: Path) -> bool:
     """Return whether the history of a folder's repository is cut off."""
     return _ask(folder, "rev-parse", "--is-shallow-repository").strip() == "true"
+
+
+def fetches_all(folder: Path) -> bool:
+    """Return whether `git fetch` gets all branches of the remote repository, if there is one."""
+    refspec = _ask(folder, "config", "remote.origin.fetch")
+    return not refspec or "*" in refspec
 
 
 def merge_base(folder: Path, first: str, second: str) -> str | None:
@@ -203,9 +221,9 @@ def last_before(folder: Path, ref: str, day: str) -> str | None:
     return _ask(folder, "rev-list", "-1", "--first-parent", until, ref).strip() or None
 
 
-def tags(folder: Path) -> list[str]:
-    """Return the names of the tags of a folder's repository."""
-    return _ask(folder, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/tags").splitlines()
+def refs(folder: Path, kind: str = "refs") -> list[str]:
+    """Return the short names of a repository's refs, such as `main`; only those of tags for `refs/tags`."""
+    return _ask(folder, "for-each-ref", "--format=%(refname:lstrip=2)", kind).splitlines()
 
 
 def _ask(folder: Path, *arguments: str) -> str:

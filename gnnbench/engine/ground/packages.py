@@ -23,9 +23,6 @@ INSTALL = {
 }
 """Install commands by package, where they are not `pip install PACKAGE`."""
 
-_INSTALL_FOR_CUDA = {"dgl": "its builds for CUDA are at https://www.dgl.ai/pages/start.html"}
-"""How to get the CUDA build, by package, if the package index has only the CPU build."""
-
 
 def is_installed(package: str) -> bool:
     """Tell, without an import, whether a top-level package is installed, not just a folder of its name."""
@@ -45,8 +42,9 @@ def install_command(package: str, device: str = "cpu") -> str:
     """Return the command that installs a package for a device, or the address of its CUDA builds."""
     if package == "pyg_lib":  # built for each version of torch, and not on the package index
         return f"pip install pyg_lib -f https://data.pyg.org/whl/torch-{version('torch')}.html"
-    hint = _INSTALL_FOR_CUDA.get(package) if device == "cuda" else None
-    return hint or INSTALL.get(package, f"pip install {package}")
+    if package == "dgl" and device == "cuda":  # the package index has only the build for the CPU
+        return "its builds for CUDA are at https://www.dgl.ai/pages/start.html"
+    return INSTALL.get(package, f"pip install {package}")
 
 
 def missing(packages: Iterable[str], device: str = "cpu") -> str | None:

@@ -7,7 +7,6 @@ session within itself; the last session receives the commands. While a test of o
 of `benchmark`, a test of another session runs and ends.
 """
 
-import os
 import random
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -21,9 +20,9 @@ from ..interfaces import Instrument
 from ..measure.clock import alternate
 from .imports import Imports, NotTogetherError, own_packages
 from .variants.child_plugins import CallersTree
-from .variants.import_roots import SIDE, Trees
+from .variants.import_roots import Trees
 from .variants.pipe import Link
-from .variants.startup import run
+from .variants.startup import run, use
 from .worker import Worker
 
 _TURNS_OF_COPIES = 4
@@ -112,10 +111,7 @@ class Sessions:
         _, file = self._settings["sessions"][before + 1]
         worker.imports.take_out()
         sys.path[:], sys.meta_path[:] = self._path, self._finders
-        trees = Trees.read(file)
-        trees.install()
-        trees.install_in_pytest()
-        os.environ[SIDE] = file
+        trees = use(file)
         self.active += 1
         self._add_worker(trees)
         try:

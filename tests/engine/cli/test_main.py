@@ -115,6 +115,15 @@ def test_what_the_machine_lacks_is_a_line(monkeypatch, in_process, tmp_path, run
     assert "Traceback" not in found.stderr
 
 
+def test_a_current_folder_that_was_removed_is_a_line(tmp_path, monkeypatch, in_process):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    found = in_process("list")
+    assert found.returncode == 2
+    assert found.stderr == "gnnbench: the current folder has been removed: change to another folder\n"
+
+
 @pytest.mark.parametrize(("command", "told"), [("list", True), ("--help", False)])
 @pytest.mark.parametrize("output", ["/dev/full", "closed"])
 def test_the_interpreter_has_nothing_to_add_at_its_end(command, output, told):

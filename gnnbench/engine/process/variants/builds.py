@@ -18,8 +18,8 @@ import venv
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from copy import copy
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from ...ground import git
@@ -72,14 +72,17 @@ class Source:
     """What messages call the source."""
     changed: Collection[str] = ()
     """Files of the working tree that differ from the commit, relative to the top folder."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Environment variables that the variant sets."""
 
     def key(self, command: str) -> str:
         """Return the name of a build's folder: a hash of everything that determines the build's content."""
         changed = [(name, _digest(self.repository.top / name)) for name in sorted(self.changed)]
         tree = git.tree(self.repository.root, self.commit)
-        variables = sorted(item for item in os.environ.items() if not _UNREAD.match(item[0]))
-        python = (sys.version, sys.prefix, *_installed())
-        inputs = (command, str(self.repository.prefix), tree, changed, python, variables, _compilers())
+        environment = {**os.environ, **self.variables}
+        variables = sorted(item for item in environment.items() if not _UNREAD.match(item[0]))
+        tools = (sys.version, sys.prefix, *_installed(), *_compilers(environment))
+        inputs = (command, str(self.repository.prefix), tree, changed, variables, tools)
         return hashlib.sha256(repr(inputs).encode("utf-8", "surrogateescape")).hexdigest()[:24]
 
 
@@ -135,14 +138,14 @@ def _fill(source: Source, command: str, listener: Listener, folder: Path) -> Non
     listener.step(f"building {source.name}: {command}")
     repository, tree = source.repository, folder / _TREE
     clone = ("clone", "--quiet", "--shared", "--no-checkout", "--template=", "--")
-    _git(repository.part, folder, *clone, str(repository.shared), str(tree))
+    _git(repository.part, folder, *clone, str(git.shared(repository.root)), str(tree))
     check_out(repository, source.commit, tree, listener)
     _git(repository.part, tree, "reset", "--quiet", source.commit)  # a build may ask git for the version
     for name in source.changed:
         _copy(repository.top / name, tree / name)
     project = tree / repository.prefix
     if project.is_dir():  # otherwise `prepare` raises an error
-        _run(command, project, source.name, _environment(folder / _ENVIRONMENT, repository.top))
+        _run(command, project, source.name, _environment(folder / _ENVIRONMENT, source))
         _complete(project, folder / _ENVIRONMENT)
     shutil.rmtree(tree / ".git")
 
@@ -162,17 +165,20 @@ def _copy(file: Path, target: Path) -> None:
         shutil.copy(file, target, follow_symlinks=False)
 
 
-def _environment(folder: Path, top: Path) -> dict[str, str]:
+def _environment(folder: Path, source: Source) -> dict[str, str]:
     """Make a virtual environment; return the environment variables of a command that installs into it."""
     venv.EnvBuilder(symlinks=True).create(folder)
     # Builds that pip isolates do not see these folders, because only a .pth file lists them.
+    top = source.repository.top
     folders = [path for path in sys.path if _is_installed(path) and not Path(path).is_relative_to(top)]
     (_site(folder) / _PARENT).write_text("\n".join(folders))
     pip = folder / "bin" / "pip"
     pip.write_text(f'#!/bin/sh\nexec {shlex.quote(str(folder))}/bin/python -m pip "$@"\n')
     pip.chmod(0o755)
-    paths = [str(folder / "bin"), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
-    variables = {name: value for name, value in git.variables().items() if name not in _ELSEWHERE}
+    variables = {**git.variables(), **source.variables}
+    for name in _ELSEWHERE:
+        variables.pop(name, None)
+    paths = [str(folder / "bin"), str(Path(sys.executable).parent), variables.get("PATH", os.defpath)]
     return {**_DEFAULTS, **variables, "VIRTUAL_ENV": str(folder), "PATH": os.pathsep.join(paths)}
 
 
@@ -227,11 +233,11 @@ def _digest(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
 
 
-@cache
-def _compilers() -> tuple[str, ...]:
-    names = [shlex.split(os.environ.get(variable, default)) for variable, default in _COMPILERS.items()]
-    commands = [words for words in names if words and shutil.which(words[0])]
-    return tuple(call([*words, "--version"], Path.cwd(), os.environ).stdout for words in commands)
+def _compilers(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what the compilers that a build may use print about their versions."""
+    names = [shlex.split(environment.get(variable, default)) for variable, default in _COMPILERS.items()]
+    commands = [words for words in names if words and shutil.which(words[0], path=environment.get("PATH"))]
+    return tuple(call([*words, "--version"], Path.cwd(), environment).stdout for words in commands)
 
 
 def _installed() -> list[str]:

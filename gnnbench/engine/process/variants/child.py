@@ -47,7 +47,7 @@ _TAIL_BYTES = 1 << 14
 """How much of a log's end is searched for the reason why a process ended."""
 _LONGEST_LINE = 200
 _PROGRESS = re.compile(r"(\S+\.py)? ?[.FEsxX]*( +\[.*\])?|=+ .* =+|mainloop: .*|\(to show .*")
-"""A line of pytest's progress, a heading, another line without a reason, or an empty line."""
+"""A line that gives no reason: pytest's progress, a heading, a hint on its options, or an empty line."""
 _REASON = re.compile(r"Fatal Python error|\S+: error: ")
 """Beginnings of lines that say why a process ended. They need not be the last lines."""
 _DEFAULTS = {

@@ -204,11 +204,6 @@ class Trees:
             marshal.dump((self._roots, redirects, self._test_names, vars(self.tests)), stream)
         os.replace(temporary, file)
 
-    def environment(self) -> dict[str, str]:
-        """Return the environment variables by which child processes import the same modules."""
-        paths = [SITE, *filter(None, [os.environ.get("PYTHONPATH")])]
-        return {SIDE: self._file, "PYTHONPATH": os.pathsep.join(paths)}
-
     @property
     def replaces_modules(self) -> bool:
         """Whether imports with this finder may load other files than imports without it."""
@@ -245,12 +240,9 @@ class Trees:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a module in the side's trees; `path` has the folders of the module's package, if any."""
-        if path is not None and name.startswith(_OWN_MODULES):
-            return PathFinder.find_spec(name, path)
-        if path is not None:
-            is_in_trees = any(self._is_in_tree(folder) or self.side_path(folder) for folder in path)
-            return (self.search(name, path) or self._find_ignored(name, path)) if is_in_trees else None
+        """Find a top-level module in the side's trees; `path` has the folders of its package, if any."""
+        if path is not None:  # `search` finds all modules in packages but gnnbench's own
+            return PathFinder.find_spec(name, path) if name.startswith(_OWN_MODULES) else None
         if name in self._test_names or name in sys.stdlib_module_names:
             return None
         folders = list(filter(None, map(self.side_path, sys.path)))
@@ -288,7 +280,7 @@ class Trees:
         if spec is None:  # the caller's tree may have a new module next to its tests
             test_folders = {os.path.dirname(file) for file in self.tests.collected}
             spec = PathFinder.find_spec(name, [source for source in sources if source in test_folders])
-        return spec
+        return spec or self._find_ignored(name, folders)
 
     def _side_paths(self, folders: Iterable[str]) -> list[str]:
         return [self.side_path(folder) or folder for folder in folders]
@@ -323,11 +315,8 @@ class Trees:
         real = self._real(path)
         return real if any(redirect.may_use(real) is False for redirect in self._redirects) else None
 
-    def _is_in_tree(self, folder: str) -> bool:
-        return any(below(folder, redirect.tree) is not None for redirect in self._redirects)
-
     def _locate(self, path: str) -> tuple[Redirect, str] | None:
-        """Return the redirect whose `source` or `tree` contains a path, and the path there, or None."""
+        """Return the redirect whose `source` or `tree` contains a path, and the relative path, or None."""
         real = self._real(path)
         for redirect in self._redirects:
             for name in (below(real, redirect.tree), redirect.name(real)):

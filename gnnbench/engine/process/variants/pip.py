@@ -33,8 +33,6 @@ MOST_BYTES = 20 * 2**30
 _PACKAGES = "packages"
 """Folder of an overlay into which pip installs."""
 _OPTIONS = ("--no-input", "--disable-pip-version-check", "--no-user", "--quiet")
-_ANEW = "--ignore-installed"
-"""Option of pip to install packages even if their installed versions satisfy a requirement."""
 _TORCH = "torch"
 _LINKED = b"libc10."
 """Text in each compiled library that links to torch's libraries."""
@@ -50,27 +48,23 @@ def overlay(
 
     `dependencies`: whether pip also installs the dependencies, as it always does for torch.
     """
-    is_torch, part = _is_torch(requirement), one_line(f"pip:{requirement}")
+    part, text = one_line(f"pip:{requirement}"), one_line(requirement)
     path = local_path(requirement, root) if is_local(requirement) else None
     if path and not path.is_file():
         raise UsageError(
             f"{part} is not a file (relative to {root}): give an archive, pip:NAME==VERSION or path:DIR"
         )
     source = str(path or requirement)
-    options = () if dependencies and not is_torch else ("--no-deps",)
-    may_change = not options or not (path or is_pinned(requirement))
-    entries = _report(source, root, part, [_ANEW, *options]) if may_change else []
+    options = () if dependencies or _is_torch(requirement) else ("--no-deps",)
+    may_change = dependencies or not (path or is_pinned(requirement))
+    entries = _report(source, root, part, options) if may_change else []
     state = path and (path.stat().st_size, path.stat().st_mtime_ns)
     folder = cache / FOLDER / _key(source, state, [entry["download_info"] for entry in entries])
-    packages, text = folder / _PACKAGES, one_line(requirement)
+    packages = folder / _PACKAGES
 
     def fill() -> None:
-        dependency_pins: Sequence[str] = ()
-        if is_torch:
-            listener.step(f"asking pip what {text} needs")
-            dependency_pins = _needed(source, root, part)
         listener.step(f"installing {text}")
-        _install([f"--target={packages}", *options], [*dependency_pins, source], root, part)
+        _install([f"--target={packages}", *options], source, root, part)
         if not versions(packages):
             raise UsageError(f"{part} installs nothing in this environment: check its environment markers")
 
@@ -97,21 +91,6 @@ def _key(*inputs: object) -> str:
 
 def _is_torch(requirement: str) -> bool:
     return _name(requirement) == _TORCH
-
-
-def _needed(torch: str, root: Path, part: str) -> list[str]:
-    """Return the dependencies that must be installed with a release of torch, as `NAME==VERSION`.
-
-    A pure Python package, whose wheel ends with `-any.whl`, is not among them if torch accepts its installed
-    version. Both sides then use the same version.
-    """
-    missing = [entry["metadata"]["name"] for entry in _report(torch, root, part)]
-    return sorted(
-        f"{name}=={entry['metadata']['version']}"
-        for entry in _report(torch, root, part, [_ANEW])
-        if (name := entry["metadata"]["name"]) != _TORCH
-        and (name in missing or not entry["download_info"]["url"].partition("#")[0].endswith("-any.whl"))
-    )
 
 
 def not_usable(sides: Sequence[Sequence[str]]) -> tuple[str, ...]:
@@ -166,11 +145,11 @@ def is_pinned(requirement: str) -> bool:
     return any(part.operator in {"==", "==="} and "*" not in part.version for part in specifiers)
 
 
-def _install(options: Sequence[str], requirements: Sequence[str], root: Path, part: str) -> str:
-    """Run `pip install`, and return its output; `part` is what an error calls the requirements."""
+def _install(options: Sequence[str], requirement: str, root: Path, part: str) -> str:
+    """Run `pip install`, and return its output; `part` is what an error calls the requirement."""
     # -P: import nothing from the working directory.
     python = (sys.executable, "-P", "-m", "pip", "install", *_OPTIONS)
-    answer = call([*python, *options, "--", *requirements], root, os.environ)
+    answer = call([*python, *options, "--", requirement], root, os.environ)
     if not answer.returncode:
         return answer.stdout
     if "No module named pip" in answer.stderr:
@@ -181,7 +160,8 @@ def _install(options: Sequence[str], requirements: Sequence[str], root: Path, pa
     raise UsageError(f"{part}: pip cannot install it: {reason}")
 
 
-def _report(source: str, root: Path, part: str, options: Sequence[str] = ()) -> list[Any]:
+def _report(requirement: str, root: Path, part: str, options: Sequence[str]) -> list[Any]:
     """Return what pip would install: the entries of `install` in its JSON report."""
-    output = _install(["--dry-run", "--report=-", *options], [source], root, part)
+    # Even packages whose installed versions satisfy the requirement.
+    output = _install(["--dry-run", "--report=-", "--ignore-installed", *options], requirement, root, part)
     return list(json.loads(output)["install"])

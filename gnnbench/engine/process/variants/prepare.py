@@ -36,8 +36,8 @@ def prepared(
     `import_roots.Trees`. Packages are looked for in its folder `src` (if there is one), then in the commit or
     folder itself, then in other repositories, and last among the packages that pip installs.
 
-    `dependencies`: whether pip also installs those of requirements. `is_built`: whether `build` also builds
-    the working tree. `hidden`: installed packages that cannot be imported, see `not_usable`.
+    `dependencies`: whether pip also installs what requirements depend on. `is_built`: whether `build` also
+    builds the working tree. `hidden`: installed packages that cannot be imported, see `not_usable`.
     """
     root, cache = root.resolve(), real_path(cache)
     side = Prepared(variant.text, environment={part.name: part.value for part in variant.of(Variable)})
@@ -80,7 +80,7 @@ def _add_folder(part: Folder, side: Prepared, root: Path) -> None:
 def _add_commit(
     part: Commit, side: Prepared, root: Path, listener: Listener, cache: Path, build: str, is_changed: bool
 ) -> Iterator[None]:
-    """Add a commit, perhaps built, until the context ends. `is_changed`: with files of the working tree."""
+    """Add a commit to a side until the context ends. `is_changed`: whether to build the working tree."""
     repository = part.repository(root)
     home, commit = repository.root, repository.commit(part.ref)
     text = repository.part
@@ -92,7 +92,7 @@ def _add_commit(
                 title, changed = f"git:{name}", frozenset[str]()
                 if is_changed:
                     title, changed = "the working tree", git.changes(repository.top)
-                source = Source(repository, commit, title, changed)
+                source = Source(repository, commit, title, changed, side.environment)
                 tree, roots = stack.enter_context(built(source, build, cache, listener))
             else:
                 listener.step(f"checking out {name}")

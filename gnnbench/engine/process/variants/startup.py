@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import psutil
 
 from ...ground.files import project
-from .import_roots import HIDDEN, Trees
+from .import_roots import HIDDEN, SIDE, SITE, Trees
 from .pipe import Link
 
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
@@ -40,12 +40,20 @@ def begin() -> tuple[dict[str, Any], Link, Trees]:
     if sys.path and not sys.path[0]:
         # As with `python -m pytest`, started here or in the project's folder.
         sys.path[:1] = dict.fromkeys([os.getcwd(), str(project(Path()))])  # noqa: PTH109
-    trees = Trees.read(settings["trees"])
-    trees.install()
-    trees.install_in_pytest()
-    os.environ.update(trees.environment())
+    trees = use(settings["trees"])
+    paths = [SITE, *filter(None, [os.environ.get("PYTHONPATH")])]
+    os.environ["PYTHONPATH"] = os.pathsep.join(paths)
     sys.modules.update(dict.fromkeys(os.environ.get(HIDDEN, "").split()))  # type: ignore[arg-type]
     return settings, link, trees
+
+
+def use(file: str) -> Trees:
+    """Install the import finder of a file, in this process and in Python processes that it starts."""
+    trees = Trees.read(file)
+    trees.install()
+    trees.install_in_pytest()
+    os.environ[SIDE] = file
+    return trees
 
 
 def run(trees: Trees, *plugins: object) -> NoReturn:

@@ -1,6 +1,7 @@
 """Checks out a commit of a git repository next to the user's working tree."""
 
 import difflib
+import os
 import re
 import shutil
 import tempfile
@@ -8,16 +9,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ...ground import git, units
 from ...ground.errors import UsageError
 from ...ground.files import temporary_folder
 from ...interfaces import Listener
 from .command import call
-
-if TYPE_CHECKING:
-    import subprocess
 
 WORKTREES = "worktrees"
 """Folder of the cache with all checkouts that are in use."""
@@ -38,42 +35,35 @@ class Repository:
 
     root: Path
     """The folder."""
-    prefix: Path
-    """The folder relative to the top folder of the repository."""
-    shared: Path
-    """The `.git` folder that all worktrees share."""
+    top: Path
+    """The top folder of the repository."""
     part: str
     """The part of the variant that names the repository or its commit, for messages."""
 
     @property
-    def top(self) -> Path:
-        return self.root.joinpath(*([".."] * len(self.prefix.parts)))
+    def prefix(self) -> Path:
+        """The folder relative to the top folder of the repository."""
+        return self.root.relative_to(self.top)
 
     @classmethod
     def at(cls, root: Path, part: str) -> "Repository":
         """Return the repository that contains a folder; `part` is for messages."""
-        answer = _git(root, "rev-parse", "--show-prefix", "--git-common-dir")
-        if answer.returncode:
-            reason = git.reason(answer.stderr)
-            if "not a git repository" not in reason:
-                raise UsageError(f"{part}: git refuses the repository at {root}: {reason}")
+        if reason := git.why_no_repository(root):
             raise UsageError(
                 f"{part} needs a git repository at {root}: {reason}; for a folder without git, give path:DIR"
             )
-        prefix, shared = answer.stdout.split("\n")[:2]
-        return cls(root, Path(prefix), (root / shared).resolve(), part)
+        return cls(root, git.top(root), part)
 
     def commit(self, ref: str) -> str:
         """Return the full hash of a commit, given any of its names."""
-        answer = _git(self.root, "rev-parse", "--verify", "--end-of-options", f"{ref}^{{commit}}")
-        commit = answer.stdout.strip()
-        if answer.returncode == 0 and re.fullmatch(r"[0-9a-f]{40,64}", commit):
+        if commit := git.full_hash(self.root, ref):
             return commit
-        names = _git(self.root, "for-each-ref", "--format=%(refname:short)").stdout.split("\n")[:-1]
-        hits = [name for name in names if name.endswith(f"/{ref}")] or difflib.get_close_matches(ref, names)
-        hint = f"did you mean {' or '.join(hits)}?" if hits else "see git branch --all and git tag"
-        refspec, shallow = _git(self.root, "config", "remote.origin.fetch").stdout, git.is_shallow(self.root)
-        if shallow or (refspec and "*" not in refspec):
+        names = git.refs(self.root)
+        endings = [name for name in names if name.endswith(f"/{ref}")]
+        similar = endings or difflib.get_close_matches(ref, names)
+        hint = f"did you mean {' or '.join(similar)}?" if similar else "see git branch --all and git tag"
+        shallow = git.is_shallow(self.root)
+        if shallow or not git.fetches_all(self.root):
             hint += f"; this clone lacks commits: git fetch {'--unshallow ' * shallow}{_ALL_REFS} gets them"
         raise UsageError(f"{self.part} names no commit of the repository at {self.root}: {hint}")
 
@@ -85,12 +75,15 @@ def worktree(repository: Repository, commit: str, cache: Path, listener: Listene
     worktrees.mkdir(parents=True, exist_ok=True)
     with temporary_folder(worktrees, _PREFIX) as tree:
         check_out(repository, commit, tree, listener)
+        _repair_links(repository, tree)
         yield tree
 
 
 def check_out(repository: Repository, commit: str, tree: Path, listener: Listener) -> None:
     """Write the files of a commit and of its submodules into the folder `tree`."""
-    _write_lfs(repository, tree, _write_files(repository.shared, commit, tree, repository.part), listener)
+    shared = git.shared(repository.root)
+    names = _write_files(shared, commit, tree, repository.part)
+    _write_lfs(shared / "lfs" / "objects", tree, names, repository.part, listener)
     for path, (submodule, oid) in git.submodules(repository.root, commit).items():
         if git.full_hash(submodule, oid) is None:
             raise UsageError(
@@ -98,6 +91,16 @@ def check_out(repository: Repository, commit: str, tree: Path, listener: Listene
                 f"run git submodule update --init {path}, or git -C {path} fetch origin {oid[:10]}"
             )
         _write_files(submodule, oid, tree / path, f"{path} of {repository.part}")
+
+
+def _repair_links(repository: Repository, tree: Path) -> None:
+    """Make relative links that leave a checkout lead to the same files as in the user's working tree."""
+    for link in filter(Path.is_symlink, tree.rglob("*")):
+        path = link.relative_to(tree).parent / link.readlink()
+        target = Path(os.path.normpath(repository.top / path))
+        if not Path(os.path.normpath(tree / path)).is_relative_to(tree) and target.exists():
+            link.unlink()
+            link.symlink_to(target)
 
 
 def _write_files(repository: Path, commit: str, tree: Path, part: str) -> list[str]:
@@ -114,27 +117,19 @@ def _write_files(repository: Path, commit: str, tree: Path, part: str) -> list[s
         return listing.stdout.split("\0")[:-1]
 
 
-def _write_lfs(repository: Repository, tree: Path, names: Iterable[str], listener: Listener) -> None:
-    """Write the files of Git LFS whose content is on this machine; the others stay pointer files."""
+def _write_lfs(objects: Path, tree: Path, names: Iterable[str], part: str, listener: Listener) -> None:
+    """Write the files of Git LFS whose content is in `objects`; the others stay pointer files."""
     missing = []
     for name in filter(lambda name: (tree / name).is_file(), names):
         with (tree / name).open("rb") as file:
             pointer = _POINTER.match(file.read(_LONGEST_POINTER))
         if pointer:
             digest = pointer[1].decode()
-            content = repository.shared / "lfs" / "objects" / digest[:2] / digest[2:4] / digest
+            content = objects / digest[:2] / digest[2:4] / digest
             if content.is_file():
                 shutil.copyfile(content, tree / name)
             else:
                 missing.append(name)
     if missing:
-        note = f"{repository.part} has files of Git LFS whose content is missing: {units.listed(missing, 1)}"
+        note = f"{part} has files of Git LFS whose content is missing: {units.listed(missing, 1)}"
         listener.say(f"{note}; git lfs fetch --all gets it")
-
-
-def _git(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run git in a folder, or raise a UsageError if git is not installed."""
-    try:
-        return call(["git", *git.QUIET, *arguments], folder, git.variables())
-    except FileNotFoundError:
-        raise UsageError("git is not installed: install it, or give path:DIR instead of git:REF") from None

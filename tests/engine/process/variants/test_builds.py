@@ -64,6 +64,12 @@ def test_another_variable_needs_another_build(repository, prepare, monkeypatch):
             trees.append(made.trees[0])
     assert trees[0] == trees[1]
     assert (trees[2] / "width").read_text() == "7\n"
+    for part in ("env:WIDTH=8", "env:WIDTH=8 env:OMP_NUM_THREADS=2"):
+        with prepare(f"git:v1 {part}", repository, build="echo $WIDTH > width") as made:
+            assert (made.trees[0] / "width").read_text() == "8\n", (
+                "a variant's variables are those of its build"
+            )
+    assert len(kept(prepare)) == 3
 
 
 def test_the_build_that_was_used_longest_ago_is_removed_first(repository, prepare, monkeypatch):
@@ -123,6 +129,14 @@ def test_the_working_tree_is_built_with_what_differs_from_the_commit(prepare, tm
     with prepare(".", folder, **build) as made, prepare("git:HEAD", folder, **build) as committed:
         assert made.trees == committed.trees, "what has the same content is built once"
         assert len(kept(prepare)) == 2
+
+
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+def test_the_working_tree_is_built_with_files_whose_changes_git_does_not_list(repository, prepare, flag):
+    git(repository, "update-index", flag, "thing/__init__.py")
+    (repository / "thing" / "__init__.py").write_text("VERSION = 7\n")
+    with prepare(".", repository, build=COPY, is_built=True) as made:
+        assert (made.trees[0] / "made.py").read_text() == "VERSION = 7\n"
 
 
 def test_a_folder_uses_what_was_built_of_the_same_sources(prepare, tmp_path):

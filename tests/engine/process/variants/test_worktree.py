@@ -90,7 +90,7 @@ def test_what_a_clone_lacks_comes_with_the_command_that_is_named(repository, pre
 
 def test_a_repository_that_git_refuses_is_there(repository, prepare, monkeypatch):
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
-    said = "^git:v1: git refuses the repository at .*: detected dubious ownership .*safe.directory"
+    said = "^git:v1 needs a git repository at .*: detected dubious ownership .*safe.directory"
     prepare.fails("git:v1", repository, said)
 
 
@@ -124,6 +124,28 @@ def test_a_worktree_starts_from_another_whatever_variables_a_hook_has(
     monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
     with prepare("git:HEAD", other) as made:
         assert version(made) == 1
+
+
+def test_a_link_that_leaves_the_repository_leads_where_it_leads_from_there(repository, prepare, tmp_path):
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "core.py").write_text("SIZE = 1\n")
+    links = {
+        "core": "../../shared/core.py",
+        "inner": "__init__.py",
+        "gone": "../../no/such",
+        "folder": "../../shared",
+    }
+    for name, target in links.items():
+        (repository / "thing" / name).symlink_to(target)
+    commit(repository, 4)
+    with prepare("git:HEAD", repository) as made:
+        folder = made.trees[0] / "thing"
+        assert (folder / "core").read_text() == (folder / "folder" / "core.py").read_text() == "SIZE = 1\n"
+        assert [str((folder / name).readlink()) for name in ("inner", "gone")] == [
+            "__init__.py",
+            "../../no/such",
+        ]
+        assert not made.redirects[0].changed
 
 
 def test_several_at_once_have_worktrees_of_their_own(repository, prepare):
