@@ -289,6 +289,20 @@ def test_processes_without_their_sides_packages_are_incomparable(words, why, pro
     assert why in project.why("test_total")
 
 
+STARTED = "@pytest.fixture(scope='module', autouse=True)\ndef started():\n    return start()\n"
+
+
+@pytest.mark.parametrize(("fixture", "other"), [("", "same"), (STARTED, "unknown")])
+def test_such_a_process_does_not_count_for_later_benchmarks_that_cannot_use_it(fixture, other, project):
+    suite = STARTS.format(ALONE).replace("check=True", "check=False")
+    other_test = "\ndef test_other(benchmark):\n    benchmark(mylib.core.other)\n"
+    project.put("bench/test_suite.py", f"import pytest\n{suite}{fixture}{other_test}")
+    project.package(".")
+    commit_all(project.top, "first")
+    project.package(".", SLOW)
+    assert project.affected() == {"test_total": "unknown", "test_other": other}
+
+
 def generated(project):
     """A package whose build makes a file that git ignores."""
     project.put(".gitignore", "_version.py\n__pycache__\n")

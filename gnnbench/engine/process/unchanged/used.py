@@ -65,6 +65,8 @@ class UsageRecorder:
         """Paths of files that this process wrote before it read them."""
         self._has_gaps = False
         """Whether something that ran was not noted."""
+        self._is_collected = False
+        """Whether the tests were imported."""
         self._reset()
         self._setting_up = 0
         """How many fixtures of several benchmarks are being set up at the moment."""
@@ -121,7 +123,8 @@ class UsageRecorder:
         """Note another process or a server, whose files stay unknown. Programs like `uname` do not count."""
         program = arguments[0] if event == _PROCESS else ""
         if event == _PROCESS:
-            self._callers_files.note_process(*arguments)
+            is_shared = not self._is_collected or self._setting_up > 0
+            self._callers_files.note_process(*arguments, is_shared=is_shared)
         if not (isinstance(program, str) and os.path.basename(program) in _QUERIES):
             self._has_gaps = True
 
@@ -186,6 +189,7 @@ class UsageRecorder:
         }
         for kind in ("read", "listed", "mapped", "path"):
             usage[kind] = sorted(filter(self._is_counted, self._files[kind] - self._made))
+        self._is_collected = True
         self._reset()
         return usage
 
