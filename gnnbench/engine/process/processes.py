@@ -194,7 +194,8 @@ class Processes:
             for side in SIDES[:1] if self.sessions else self.order():
                 self.children[side] = parents.children[side].fork(self.number, SIDES.index(side), seconds)
                 self.answer(side)
-        except DiedError:
+        except DiedError as error:
+            self.shared.why_no_forks = str(error)  # another fork would probably die, too
             self.shared.end_parents()
             raise
         if self.sessions:
