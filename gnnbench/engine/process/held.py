@@ -195,9 +195,10 @@ class HeldCall:
         return {"answer": "returned", "reference_error": reference_error, **calls.as_json()}
 
     def _save(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Write some of the values that calls returned to files, which the coordinator reads and removes."""
+        """Write a value that a call returned to a file, which the coordinator reads and removes."""
         assert self._compared
-        return {"answer": "saved", "files": self._compared.save(command["wanted"], Path(command["folder"]))}
+        saved = self._compared.save(command["number"], command["place"], Path(command["folder"]))
+        return {"answer": "saved", "saved": saved}
 
     def _count(self, _command: Mapping[str, Any]) -> dict[str, Any]:
         if self.no_calls:

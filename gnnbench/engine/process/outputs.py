@@ -75,10 +75,10 @@ class Outputs:
 
     def _fetch(self, folder: Path, sides: Sequence[str], side: int, number: int, place: str) -> Values:
         """Return a value of a call, as `returned.Fetch` does; arrays are passed in files in the folder."""
-        command = {"command": "save", "wanted": [(number, place)], "folder": str(folder)}
+        command = {"command": "save", "number": number, "place": place, "folder": str(folder)}
         is_second = sides[side] == SECOND_BASE
         answer = self._ask_second_base(**command) if is_second else self._ask([sides[side]], **command)[0]
-        (saved,) = answer["files"]
+        saved = answer["saved"]
         if saved is None or "text" in saved:
             return saved and saved["text"]
         if "error" in saved:
@@ -122,10 +122,8 @@ def _other_places(base: Mapping[str, Any], again: Mapping[str, Any]) -> str:
 def _unsteady_places(base: Mapping[str, Any], again: Mapping[str, Any], fetch: Fetch) -> set[str]:
     """Return where the answers of two processes of the base to `return` differ by more than rounding."""
     # If numbers in the inputs differ, the outputs cannot be compared at all.
-    texts = {place for place, part in base["inputs"].items() if part[0] == TEXT}
-    places = {
-        place for place in texts & again["inputs"].keys() if base["inputs"][place] != again["inputs"][place]
-    }
+    texts = {place: part for place, part in base["inputs"].items() if part[0] == TEXT}
+    places = {place for place, part in texts.items() if again["inputs"].get(place, part) != part}
     for number, (first, second) in enumerate(zip(base["calls"], again["calls"], strict=False)):
         for place, part in first["parts"].items():
             other = second["parts"][place]
