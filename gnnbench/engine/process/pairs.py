@@ -210,7 +210,6 @@ class Pairs(ExitStack):
         """
         visits: dict[str, Visit] = {}
         failures: dict[str, NotTimed] = {}
-        settled_seconds = 0.0
         with self.start(settings) as pair:
             begin, count = self.shared.now(), len(pair_plan.seconds)
             for number, (name, seconds) in enumerate(pair_plan.seconds.items(), 1):
@@ -221,7 +220,6 @@ class Pairs(ExitStack):
                     f"{settings.about}timing benchmark {number} of {count} in pair {pair.number},"
                     f" for {seconds:.1f} s after its set-up: {name}"
                 )
-                visit_begin = RealTime.seconds()
                 result = pair.visit(trials[name], seconds, pair_plan.longest_seconds)
                 if pair.broken and self.shared.left_seconds() <= 0:
                     break  # the run's time has ended, which is no failure of the benchmark
@@ -236,16 +234,14 @@ class Pairs(ExitStack):
                     self.shared.end_parents()
                     break
                 failures[name] = result
-                if result.kind not in _FAILURES:
-                    settled_seconds += RealTime.seconds() - visit_begin
                 if pair.broken:
                     self._listener.say(f"{name}: {pair.broken}; restarting both sides")
                     break
         timed = 0.0 if self.shared.simulated else sum(visit.seconds for visit in visits.values())
-        price = RealTime.seconds() - pair.begin_seconds - timed - settled_seconds
+        price = RealTime.seconds() - pair.begin_seconds - timed
         if (visits or failures) and not settings.spared:
             pair.check_trees()
-        return pair, PairTimes(price, visits, failures, settled_seconds, self._next_start_seconds(price))
+        return pair, PairTimes(price, visits, failures, self._next_start_seconds(price))
 
     def separate(self, reason: str) -> None:
         """Run each side of later pairs in a process of its own, so that no side affects the other side."""
