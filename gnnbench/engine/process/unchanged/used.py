@@ -13,7 +13,7 @@ import sysconfig
 import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from types import CodeType
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -79,12 +79,11 @@ class UsageRecorder:
         sys.addaudithook(self._note_event)
         sys.meta_path.insert(0, self)  # to note which packages are looked for
         self._functions = FunctionRecorder()
+        self.noting = self._functions.noting
 
     def _reset(self) -> None:
-        self._codes: list[CodeType] = []
-        """Code of functions that ran, in addition to what `_functions` has."""
         self._shared: list[CodeType] = []
-        """Code of functions that ran during the set-up of a fixture that several benchmarks share."""
+        """Code of functions that ran before or in the set-up of a fixture that several benchmarks share."""
         self._packages: set[str] = set()
         self._files: defaultdict[str, set[str]] = defaultdict(set)
         """Paths that were `read`, `listed`, or `imported` (opened by an import)."""
@@ -137,18 +136,12 @@ class UsageRecorder:
     @contextmanager
     def shared_setup(self) -> Iterator[None]:
         """Return a context for the set-up of a fixture that several benchmarks share."""
-        codes = self._shared if self._setting_up else self._codes
-        codes += self._functions.take()
         self._setting_up += 1
         try:
             yield
         finally:
             self._setting_up -= 1
             self._shared += self._functions.take()
-
-    def noting(self) -> AbstractContextManager[None]:
-        """Return a context in which functions are noted, although pytest-benchmark pauses profilers."""
-        return self._functions.noting()
 
     def take(self, calls: Sequence[Sequence[CodeType]] = ()) -> dict[str, Any]:
         """Return what was noted since the last call of `take`, as JSON.
@@ -165,7 +158,7 @@ class UsageRecorder:
         once: defaultdict[str, set[str]] = defaultdict(set)
         every: defaultdict[str, set[str]] = defaultdict(set)
         in_calls = set.intersection(*(set(map(id, codes)) for codes in calls)) if calls else set[int]()
-        ran = [*self._codes, *self._functions.take(), *itertools.chain(*calls)]
+        ran = [*self._functions.take(), *itertools.chain(*calls)]
         for codes, repeated in ((self._shared, ()), (ran, in_calls)):
             for code in codes:
                 if self._is_counted(code.co_filename) and not code.co_filename.startswith(_PACKAGE):
