@@ -9,7 +9,6 @@ import itertools
 import os
 import site
 import sys
-import sysconfig
 import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,10 +43,8 @@ _COMPILER = os.path.join("torch", "_dynamo", "convert_frame.py")
 
 def environment_folders() -> tuple[str, ...]:
     """Return the folders of Python and of installed packages, each with a separator at the end."""
-    kinds = ("stdlib", "platstdlib", "purelib", "platlib")
-    base = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix, "installed_base": sys.base_prefix}
-    folders = {sysconfig.get_path(kind, vars=prefixes) for kind in kinds for prefixes in ({}, base)}
-    folders |= {os.path.join(prefix, "lib") for prefix in (sys.prefix, sys.base_prefix)}
+    names = ("lib", sys.platlibdir)
+    folders = {os.path.join(prefix, name) for prefix in (sys.prefix, sys.base_prefix) for name in names}
     folders |= {*site.getsitepackages(), site.getusersitepackages()}
     return tuple(sorted(f"{folder}{os.sep}" for folder in folders | set(map(os.path.realpath, folders))))
 
