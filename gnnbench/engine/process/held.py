@@ -142,8 +142,12 @@ class HeldCall:
         seconds, self._round_seconds = min(rounds)
         return seconds
 
-    def _inspect(self, _command: Mapping[str, Any]) -> dict[str, Any]:
+    def _inspect(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Make a few calls on new copies of the inputs, and answer which code they run."""
+        if command.get("compared") and not self.no_calls:
+            from ..measure.returned.calls import snapshot_inputs
+
+            self._inputs = snapshot_inputs(self.calls())  # calls may change the inputs
         inspection = Inspection(unseen=self.unseen)
         with self._noting():
             if not self.unseen:
@@ -165,13 +169,6 @@ class HeldCall:
         if self.codes and codes:
             self.codes = (*self.codes, codes)
         return {"answer": "cost", "cost": codec.encode(costs)}
-
-    def keep_inputs(self) -> None:
-        """Save the values of the inputs: calls that precede the comparison of outputs may change them."""
-        from ..measure.returned.calls import snapshot_inputs
-
-        if not self.no_calls:
-            self._inputs = snapshot_inputs(self.calls())
 
     def _return(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Make calls, and answer with hashes of what they return and change."""

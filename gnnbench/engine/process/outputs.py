@@ -43,8 +43,9 @@ class Outputs:
             if not depends_on_process(result):
                 return result
             try:
-                self._ask_second_base(command="run", name=self._name, seed=SEED, checked=False, compared=True)
-                self._ask_second_base(command="inspect")  # this makes the same calls as in the first process
+                self._ask_second_base(command="run", name=self._name, seed=SEED, checked=False)
+                # This makes the same calls as in the first process.
+                self._ask_second_base(command="inspect", compared=True)
                 again = self._ask_second_base(command="return", level=base["level"])
                 failure = _failure(again) or _other_places(base, again)
                 fetch_of_bases = partial(self._fetch, Path(folder), (SIDES[0], SECOND_BASE))

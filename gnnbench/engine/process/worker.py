@@ -95,8 +95,6 @@ class Worker(Overrides, Instrument):
         self._uncollected: dict[str, str] = {}
         self._forks, self._why_incomparable = Forks(), ""
         self._seed = self._pair
-        self._keeps_inputs = False
-        """Whether the values of the inputs are kept, because outputs may be compared."""
         conditions.seed(self._pair)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -214,7 +212,6 @@ class Worker(Overrides, Instrument):
         """Run a test in this process, after tearing down the fixtures that only earlier tests need."""
         item = self._items[command["name"]]
         setattr(item.config.option, collected.CHECKED, command.get("checked", False))
-        self._keeps_inputs = command.get("compared", False)
         try:
             self._session._setupstate.teardown_exact(item)  # noqa: SLF001
         except Exception:  # noqa: BLE001 - fixtures of earlier tests may raise anything
@@ -320,9 +317,6 @@ class Worker(Overrides, Instrument):
         scope = vars(getattr(self._item, "module", None) or object)
         fixed = self._is_marked(collected.FIXED_INPUTS)
         noting = self._used.noting if self._used else nullcontext
-        if self._keeps_inputs:
-            with benchmark_fixture.pause_tracing():
-                held.keep_inputs()
         tested, self._current = self._trees.loaded, held
         try:
             if held.serve(self._ask, scope=scope, fixed_inputs=fixed, tested=tested, noting=noting):
