@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import takewhile
+from os.path import commonprefix
 from typing import Any
 
 import numpy as np
@@ -256,8 +256,7 @@ class _OutputComparison:
         moved_values = [value for _, _, value in self._moved(number, place)]
         if kind == TEXT:
             may_differ = any(value != base for value in moved_values)
-            equal = (pair[0] == pair[1] for pair in zip(base, head, strict=False))
-            start = max(sum(takewhile(bool, equal)) - _SHOWN // 2, 0)
+            start = max(len(commonprefix([base, head])) - _SHOWN // 2, 0)  # noqa: RUF071 - texts are no paths
             base_text, head_text = (f"{'...' * bool(start)}{text[start:][:_SHOWN]}" for text in (base, head))
             difference = f"{place} is {head_text} instead of {base_text}"
         else:
@@ -314,7 +313,8 @@ def is_close(first: Part, second: Part, values: Iterator[Values], input_elements
     kind = first[0]
     if first == second or first[:2] != second[:2] or kind == TEXT or not digits(kind):
         return first == second
-    return compare(*values, kind, inputs=input_elements).is_close
+    left, right = values
+    return compare(left, right, kind, inputs=input_elements).is_close
 
 
 def _harmless(place: str, *, is_new: bool = False) -> str:

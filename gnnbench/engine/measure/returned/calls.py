@@ -202,7 +202,7 @@ class ComparedCalls:
         """
         part = (self.effects.get(number) or self.make(number)).parts.get(place)
         if part is None or isinstance(part.content, str):
-            return None if part is None else {"text": part.content}
+            return None if part is None else {"text": str(part.content)}
         name = f"{os.getpid()}-{len(list(folder.iterdir()))}.npy"
         try:
             np.save(folder / name, part.content, allow_pickle=False)

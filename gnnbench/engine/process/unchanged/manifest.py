@@ -82,14 +82,14 @@ class Manifest:
             """Return dependencies on functions, given their names by file, and on imports of these files."""
             return [_code(name_of(path) or path, name) for path in used for name in (_TOP, *used[path])]
 
-        steps, files, folders = list[Step](), set[str](), dict[str, None]()
+        steps, names, folders = list[Step](), set[str](), dict[str, None]()
         has_gaps = bool(collected["refused"])
         for name, skipped, used in noted:
             read_paths = *used["read"], *used["mapped"]
             paths = *used["once"], *used["every"], *read_paths, *used["listed"]
             uses_other_files = any(name_of(path) is None and tree.is_inside(path) for path in paths)
             has_gaps = has_gaps or used["unseen"] or uses_other_files  # this holds for later benchmarks, too
-            files.update(dependencies("file", used["once"], used["every"], read_paths))
+            names.update(name_of(path) or path for path in (*used["once"], *used["every"], *read_paths))
             module_folders = dict.fromkeys(name_of(path) or path for path in used["path"])
             module_folders.pop(".", None)
             folders |= module_folders
@@ -101,12 +101,11 @@ class Manifest:
                 *code(used["once"]),
             ]
             steps.append(Step("" if has_gaps else name, skipped, later, code(used["every"])))
-        names = [file.removeprefix("file ") for file in files]
         tests = {os.path.dirname(name) for name in names if os.path.isabs(name) and name.endswith(".py")}
         parent_folders = {folder for test in map(Path, tests) for folder in (test, *test.parents)}
         # A new file beside the tests, or new settings of pytest, may change what runs.
         hashed = {
-            *files,
+            *(f"file {name}" for name in names),
             *(text for step in steps for text in step.later if not text.startswith(_CODE)),
             *(f"names {folder}" for folder in tests),
             *(f"file {folder / name}" for folder in parent_folders for name in SETTINGS),
