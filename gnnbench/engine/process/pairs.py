@@ -98,7 +98,8 @@ class Pair(Processes):
         if (changed := result.work.changed) is not None:
             data = data_read((*collected.values(), *self.used.values()), self._differing)
             if data and result.same_code and self.shared.plan.results:  # only the data may change the output
-                trial.inspections, used = None, self.used
+                used = self.used
+                trial.inspections = None  # so that the test runs as it did for the inspection
                 agreement = self._hold(trial, HeldBenchmark.agreement, only_inspected=True)
                 self.used = used
                 if isinstance(agreement, NotTimed):

@@ -33,9 +33,10 @@ class CallersFiles:
         self._files: dict[str, set[str]] = {kind: set() for kind in ("foreign", "data", "shared", "built")}
         self._noted_paths: set[str] = set()
         """Paths of modules and libraries that were noted before."""
-        self._other_python = self._shared_other_python = ""
-        """The command of a Python that does not import the side's modules, which this benchmark started, and
-        of one that the imports or a shared fixture started: it may count for all benchmarks."""
+        self._other_python = ""
+        """The command by which this benchmark started a Python that does not import the side's modules."""
+        self._shared_other_python = ""
+        """The same for the imports of the tests, and for fixtures that several benchmarks share."""
 
     def note(self, path: str) -> None:
         if path.startswith(self._package):
