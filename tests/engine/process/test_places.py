@@ -248,6 +248,9 @@ def start():
 def test_total(benchmark):
     mylib.core.total()
     benchmark(start)
+
+def test_other(benchmark):
+    benchmark(mylib.core.other)
 """
 
 
@@ -275,6 +278,7 @@ PROBE = "import sys\nif not sys:\n    import torch\nfrom ctypes import cdll\ncdl
 @pytest.mark.parametrize(
     ("words", "why"),
     [
+        (ALONE, "the benchmark starts a Python that does not import this side's code"),
         pytest.param(ALONE.replace("-I", "-E"), "starts a Python", marks=nightly),
         (f"[sys.executable, '-I', '-c', {PROBE!r}]", "the call starts a process"),
     ],
@@ -284,24 +288,18 @@ def test_processes_without_their_sides_packages_are_incomparable(words, why, pro
     project.package(".")
     commit_all(project.top, "first")
     project.package(".", SLOW)
-    assert project.affected() == {"test_total": "unknown"}
+    assert project.affected() == {"test_total": "unknown", "test_other": "same"}
     assert why in project.why("test_total")
 
 
-STARTED = "@pytest.fixture(scope='module', autouse=True)\ndef started():\n    return start()\n"
-
-
-@pytest.mark.parametrize(("fixture", "other"), [("", "same"), (STARTED, "unknown")])
-def test_such_a_process_does_not_count_for_later_benchmarks_that_cannot_use_it(fixture, other, project):
+def test_such_a_process_of_a_shared_fixture_counts_for_all_benchmarks(project):
+    fixture = "import pytest\n@pytest.fixture(scope='module', autouse=True)\ndef started():\n    start()\n"
     suite = STARTS.format(ALONE).replace("check=True", "check=False")
-    other_test = "\ndef test_other(benchmark):\n    benchmark(mylib.core.other)\n"
-    project.put("bench/test_suite.py", f"import pytest\n{suite}{fixture}{other_test}")
+    project.put("bench/test_suite.py", f"{suite}\n{fixture}")
     project.package(".")
     commit_all(project.top, "first")
     project.package(".", SLOW)
-    assert project.affected() == {"test_total": "unknown", "test_other": other}
-    why = "the benchmark starts a Python that does not import this side's code"
-    assert why in project.why("test_total")
+    assert project.affected() == {"test_total": "unknown", "test_other": "unknown"}
 
 
 def generated(project):
