@@ -26,7 +26,6 @@ from ..process.plan import PairSettings, Plan
 from ..process.returned import HEAD_RAISES
 from ..process.turns import SAME_CODE
 from ..process.variants import outcome
-from ..process.variants.startup import THREAD
 from ..process.variants.variant import Prepared
 from . import confirm, repeat
 from .inspector import Inspector
@@ -196,8 +195,8 @@ class _Run:
         skipped = [
             row.text for trial in self._trials.values() if (row := trial.not_timed) and row.kind == "skipped"
         ]
-        is_slow = self._pairs.shared.why_no_forks == THREAD
-        starts = [f"each pair of processes was started anew, because {THREAD}"] if is_slow else []
+        reason = self._pairs.shared.why_no_forks
+        starts = [f"each pair of processes was started anew, because {reason}"] if reason else []
         return [*self._notes, *starts, *outcome.skips(skipped, outcome.BOTH_SKIP)]
 
     def run_pair(self) -> bool:
@@ -236,7 +235,6 @@ class _Run:
     def _add_times(self, times: PairTimes, *, for_host: bool) -> None:
         """Add the times of a pair to the schedules. `for_host`: whether `_host_schedule` planned the pair."""
         wall = {name: visit.wall for name, visit in times.visits.items() if visit.wall}
-        self._pairs.starts_ahead |= bool(wall)
         if for_host:
             self.schedule.spend(times.start_seconds + sum(visit.seconds for visit in times.visits.values()))
         else:

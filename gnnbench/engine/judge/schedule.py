@@ -224,8 +224,7 @@ class Schedule:
         start_seconds = pair.further_start_seconds
         self._starts.append(pair.start_seconds if start_seconds is None else start_seconds)
         visits_seconds = sum(visit.seconds for visit in pair.visits.values())
-        self._untimed_seconds += pair.untimed_seconds
-        self.spent_seconds += pair.start_seconds + pair.untimed_seconds + visits_seconds
+        self.spent_seconds += pair.start_seconds + visits_seconds
         for name, visit in pair.visits.items():
             timing = self._benchmarks[name]
             if visit.wall and not timing.pairs:

@@ -298,7 +298,5 @@ class PairTimes:
     visits: Mapping[str, Visit] = field(default_factory=dict)
     failures: Mapping[str, NotTimed] = field(default_factory=dict)
     """Why this pair did not time a benchmark."""
-    untimed_seconds: float = 0.0
-    """Time for benchmarks that need no timing: both sides skip them, or run the same code."""
     further_start_seconds: float | None = None
     """Average time to start another pair. None if that takes as long as the start of this pair."""

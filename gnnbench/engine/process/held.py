@@ -142,8 +142,12 @@ class HeldCall:
         seconds, self._round_seconds = min(rounds)
         return seconds
 
-    def _inspect(self, _command: Mapping[str, Any]) -> dict[str, Any]:
+    def _inspect(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Make a few calls on new copies of the inputs, and answer which code they run."""
+        if command.get("compared") and not self.no_calls:
+            from ..measure.returned.calls import snapshot_inputs
+
+            self._inputs = snapshot_inputs(self.calls())  # calls may change the inputs
         inspection = Inspection(unseen=self.unseen)
         with self._noting():
             if not self.unseen:
@@ -165,13 +169,6 @@ class HeldCall:
         if self.codes and codes:
             self.codes = (*self.codes, codes)
         return {"answer": "cost", "cost": codec.encode(costs)}
-
-    def keep_inputs(self) -> None:
-        """Save the values of the inputs: calls that precede the comparison of outputs may change them."""
-        from ..measure.returned.calls import snapshot_inputs
-
-        if not self.no_calls:
-            self._inputs = snapshot_inputs(self.calls())
 
     def _return(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Make calls, and answer with hashes of what they return and change."""
@@ -195,9 +192,10 @@ class HeldCall:
         return {"answer": "returned", "reference_error": reference_error, **calls.as_json()}
 
     def _save(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Write some of the values that calls returned to files, which the coordinator reads and removes."""
+        """Write a value that a call returned to a file, which the coordinator reads and removes."""
         assert self._compared
-        return {"answer": "saved", "files": self._compared.save(command["wanted"], Path(command["folder"]))}
+        saved = self._compared.save(command["number"], command["place"], Path(command["folder"]))
+        return {"answer": "saved", "saved": saved}
 
     def _count(self, _command: Mapping[str, Any]) -> dict[str, Any]:
         if self.no_calls:

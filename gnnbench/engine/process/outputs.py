@@ -4,57 +4,25 @@ A second process of the base reveals such values, for example addresses, tempora
 *place*, such as `argument 1` or `output['x'][0]`, names a value in the inputs or the output.
 """
 
-from bisect import bisect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from os.path import commonprefix
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..ground.files import no_room
 from ..ground.units import listed
-from ..judge.closeness import compare, digits
 from ..judge.comparison import Agreement, not_compared
 from ..measure.returned.calls import ALL_NEW
 from ..measure.returned.portable import TEXT
 from .processes import SECOND_BASE, SEED, Processes
-from .returned import Fetch, Values, agreement, depends_on_process, head_refuses
+from .returned import Fetch, Values, agreement, depends_on_process, head_refuses, is_close
 from .variants.child import SIDES, DiedError
 
 _SHOWN = 3
 """Number of excluded places that are named."""
-
-
-class UnsteadyPlaces(NamedTuple):
-    """The places at which two processes of the base have different values."""
-
-    places: Collection[str] = ()
-    prefixes: tuple[str, ...] = ()
-    """Prefixes of places that only one process has: keys of dictionaries may contain addresses."""
-    steady: Collection[str] = ()
-    """The places below a prefix at which both processes have the same value."""
-
-    def has(self, place: str) -> bool:
-        """Tell whether a place is excluded from the comparison."""
-        return place in self.places or (place.startswith(self.prefixes) and place not in self.steady)
-
-    def without(self, answer: Mapping[str, Any]) -> dict[str, Any]:
-        """Return an answer to the command `return` without the excluded places."""
-        inputs = {place: part for place, part in answer["inputs"].items() if place not in self.places}
-        calls = [
-            {**call, "parts": {place: part for place, part in call["parts"].items() if not self.has(place)}}
-            for call in answer["calls"]
-        ]
-        return {**answer, "inputs": inputs, "calls": calls}
-
-    def note(self) -> str:
-        """Return a note that names the excluded places, or an empty text if there are none."""
-        places = sorted({*self.places, *(f"{prefix}..." for prefix in self.prefixes)})
-        note = f"excluding {listed(places, _SHOWN)}, where two processes of the base differ"
-        return note if places else ""
 
 
 class Outputs:
@@ -75,12 +43,13 @@ class Outputs:
             if not depends_on_process(result):
                 return result
             try:
-                self._ask_second_base(command="run", name=self._name, seed=SEED, checked=False, compared=True)
-                self._ask_second_base(command="inspect")  # this makes the same calls as in the first process
+                self._ask_second_base(command="run", name=self._name, seed=SEED, checked=False)
+                # This makes the same calls as in the first process.
+                self._ask_second_base(command="inspect", compared=True)
                 again = self._ask_second_base(command="return", level=base["level"])
-                failure = _failure(again)
+                failure = _failure(again) or _other_places(base, again)
                 fetch_of_bases = partial(self._fetch, Path(folder), (SIDES[0], SECOND_BASE))
-                unsteady = UnsteadyPlaces() if failure else unsteady_places(base, again, fetch_of_bases)
+                unsteady = set[str]() if failure else _unsteady_places(base, again, fetch_of_bases)
                 self._processes.ask_second_base(command="next", leave=True)
             except DiedError as error:
                 if error.side in SIDES:
@@ -88,7 +57,8 @@ class Outputs:
                 return not_compared(str(error))
             if failure:
                 return not_compared(f"{SECOND_BASE}: {failure}")
-            return agreement(base, head, fetch, unsteady.without, unsteady.note())
+            note = f"excluding {listed(sorted(unsteady), _SHOWN)}, where two processes of the base differ"
+            return agreement(base, head, fetch, partial(_without, unsteady), note if unsteady else "")
 
     def _make_calls(self) -> list[Mapping[str, Any]]:
         """Ask both sides for calls in which the same inputs get new values; return their answers."""
@@ -106,10 +76,10 @@ class Outputs:
 
     def _fetch(self, folder: Path, sides: Sequence[str], side: int, number: int, place: str) -> Values:
         """Return a value of a call, as `returned.Fetch` does; arrays are passed in files in the folder."""
-        command = {"command": "save", "wanted": [(number, place)], "folder": str(folder)}
+        command = {"command": "save", "number": number, "place": place, "folder": str(folder)}
         is_second = sides[side] == SECOND_BASE
         answer = self._ask_second_base(**command) if is_second else self._ask([sides[side]], **command)[0]
-        (saved,) = answer["files"]
+        saved = answer["saved"]
         if saved is None or "text" in saved:
             return saved and saved["text"]
         if "error" in saved:
@@ -132,33 +102,33 @@ def _failure(answer: Mapping[str, Any]) -> str:
     return next((f"another call raises {failure}" for failure in failures), "")
 
 
-def unsteady_places(base: Mapping[str, Any], again: Mapping[str, Any], fetch: Fetch) -> UnsteadyPlaces:
+def _without(places: Collection[str], answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an answer to the command `return` without these places."""
+
+    def remaining(parts: Mapping[str, Any]) -> dict[str, Any]:
+        return {place: part for place, part in parts.items() if place not in places}
+
+    calls = [{**call, "parts": remaining(call["parts"])} for call in answer["calls"]]
+    return {**answer, "inputs": remaining(answer["inputs"]), "calls": calls}
+
+
+def _other_places(base: Mapping[str, Any], again: Mapping[str, Any]) -> str:
+    """Return why a second process of the base cannot be compared with the first, or an empty text."""
+    for first, second in zip(base["calls"], again["calls"], strict=False):
+        if places := sorted(first["parts"].keys() ^ second["parts"].keys()):
+            return f"has other keys or attributes than the first: {listed(places, 1)}"
+    return ""
+
+
+def _unsteady_places(base: Mapping[str, Any], again: Mapping[str, Any], fetch: Fetch) -> set[str]:
     """Return where the answers of two processes of the base to `return` differ by more than rounding."""
     # If numbers in the inputs differ, the outputs cannot be compared at all.
-    texts = {place for place, part in base["inputs"].items() if part[0] == TEXT}
-    places = {
-        place for place in texts & again["inputs"].keys() if base["inputs"][place] != again["inputs"][place]
-    }
-    prefixes: list[str] = []
-    steady: set[str] = set()
-    for number, calls in enumerate(zip(base["calls"], again["calls"], strict=False)):
-        first, second = (call["parts"] for call in calls)
-        for place in first.keys() & second.keys():
-            kind, is_same = first[place][0], first[place] == second[place]
-            if not is_same and first[place][:2] == second[place][:2] and kind != TEXT and digits(kind):
-                value, other = (fetch(process, number, place) for process in range(2))
-                is_same = compare(value, other, kind, inputs=base["elements"]).is_close
-            (steady if is_same else places).add(place)
-        only_first, only_second = sorted(first.keys() - second.keys()), sorted(second.keys() - first.keys())
-        prefixes += [_prefix(place, only_second) for place in only_first]
-        prefixes += [_prefix(place, only_first) for place in only_second]
-    return UnsteadyPlaces(places, tuple(dict.fromkeys(prefixes)), steady)
-
-
-def _prefix(place: str, others: Sequence[str]) -> str:
-    """Return the beginning of a place, up to the container in which it differs from all (sorted) others."""
-    index = bisect(others, place)
-    neighbours = others[max(index - 1, 0) : index + 1]
-    shared = max((commonprefix([place, other]) for other in neighbours), key=len, default=place)  # noqa: RUF071 - places are no paths
-    bracket, dot = max(map(shared.rfind, "[{")), shared.rfind(".")
-    return shared[: (bracket if bracket >= 0 else dot) + 1] or place
+    texts = {place: part for place, part in base["inputs"].items() if part[0] == TEXT}
+    places = {place for place, part in texts.items() if again["inputs"].get(place, part) != part}
+    for number, (first, second) in enumerate(zip(base["calls"], again["calls"], strict=False)):
+        for place, part in first["parts"].items():
+            other = second["parts"][place]
+            values = (fetch(process, number, place) for process in range(2))
+            if not is_close(part, other, values, base["elements"]):
+                places.add(place)
+    return places

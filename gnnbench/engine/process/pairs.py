@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any, Self, TypeVar
 
-from ..ground.cpu import RealTime, cores
+from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
 from ..ground.files import check_room, scratch
 from ..interfaces import Listener
@@ -29,8 +29,6 @@ from .variants.child import QUIT_SECONDS, SIDES, DiedError
 from .variants.collected import Suite
 from .variants.redirects import differing
 
-_FEWEST_CORES = 4
-"""With fewer cores, the next pair starts only when the current one has ended."""
 _FAILURES = ("died", "failed")
 """Kinds of failures that need not occur again in another pair."""
 _TAG = re.compile(r"\.(cpython|pypy|abi)[^.]*(?=\.)")
@@ -98,7 +96,8 @@ class Pair(Processes):
         if (changed := result.work.changed) is not None:
             data = data_read((*collected.values(), *self.used.values()), self._differing)
             if data and result.same_code and self.shared.plan.results:  # only the data may change the output
-                trial.inspections, used = NOT_INSPECTED, self.used
+                used = self.used
+                trial.inspections = NOT_INSPECTED  # so that the test runs as it did for the inspection
                 agreement = self._hold(trial, HeldBenchmark.agreement, only_inspected=True)
                 self.used = used
                 if isinstance(agreement, NotTimed):
@@ -175,24 +174,17 @@ class Pairs(ExitStack):
         rng = random.Random(plan.seed)  # noqa: S311 - turns, not secrets
         self.shared, self._listener = Shared(plan, logs, rng), listener
         self.callback(self.shared.end_parents)
-        self.starts_ahead = False
-        """Whether a pair starts while the pair before it measures: this does not disturb a GPU's times."""
-        self._next: Pair | None = None
-        self.callback(lambda: self._next.stop(0.0) if self._next else None)
 
     @contextmanager
     def start(self, settings: PairSettings) -> Iterator[Pair]:
         """Run a pair within the context. Raises NotStartedError if two attempts to start the pair fail."""
         at_most_seconds = 2 * self.shared.plan.timeout_seconds  # the sides may be awaited one after the other
         for is_last in (False, True):
-            pair, self._next = self._next or Pair(settings, self.shared), None
+            pair = Pair(settings, self.shared)
             what = f"the processes of pair {pair.number}" if pair.number else "both sides"
             self._listener.step(f"{settings.about}starting {what}, and collecting tests", at_most_seconds)
             with pair:
                 if not pair.broken or pair.broken_side in settings.spared:
-                    if self.starts_ahead and self.shared.why_no_forks and len(cores()) >= _FEWEST_CORES:
-                        self._next = Pair(settings, self.shared)  # all timed pairs have the same settings
-                        self._next.launch()
                     yield pair
                     self._listener.step(f"{settings.about}ending {what}")
                     break
@@ -210,7 +202,6 @@ class Pairs(ExitStack):
         """
         visits: dict[str, Visit] = {}
         failures: dict[str, NotTimed] = {}
-        settled_seconds = 0.0
         with self.start(settings) as pair:
             begin, count = self.shared.now(), len(pair_plan.seconds)
             for number, (name, seconds) in enumerate(pair_plan.seconds.items(), 1):
@@ -221,7 +212,6 @@ class Pairs(ExitStack):
                     f"{settings.about}timing benchmark {number} of {count} in pair {pair.number},"
                     f" for {seconds:.1f} s after its set-up: {name}"
                 )
-                visit_begin = RealTime.seconds()
                 result = pair.visit(trials[name], seconds, pair_plan.longest_seconds)
                 if pair.broken and self.shared.left_seconds() <= 0:
                     break  # the run's time has ended, which is no failure of the benchmark
@@ -236,16 +226,14 @@ class Pairs(ExitStack):
                     self.shared.end_parents()
                     break
                 failures[name] = result
-                if result.kind not in _FAILURES:
-                    settled_seconds += RealTime.seconds() - visit_begin
                 if pair.broken:
                     self._listener.say(f"{name}: {pair.broken}; restarting both sides")
                     break
         timed = 0.0 if self.shared.simulated else sum(visit.seconds for visit in visits.values())
-        price = RealTime.seconds() - pair.begin_seconds - timed - settled_seconds
+        price = RealTime.seconds() - pair.begin_seconds - timed
         if (visits or failures) and not settings.spared:
             pair.check_trees()
-        return pair, PairTimes(price, visits, failures, settled_seconds, self._next_start_seconds(price))
+        return pair, PairTimes(price, visits, failures, self._next_start_seconds(price))
 
     def separate(self, reason: str) -> None:
         """Run each side of later pairs in a process of its own, so that no side affects the other side."""

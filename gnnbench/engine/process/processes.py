@@ -124,19 +124,12 @@ class Processes:
         shared.number += 0 if settings.untimed else 1
         self.number = 0 if settings.untimed else shared.number
         self._forks = not (settings.untimed or settings.counter or settings.spared or shared.why_no_forks)
-        self._launched: dict[str, Child] = {}
-        """The new process of each side that `launch` has started."""
         self.children: dict[str, Process] = {}
         self.loaded: dict[str, tuple[str, ...]] = dict.fromkeys(SIDES, ())
         """The top-level packages and modules that each side has imported from its trees."""
 
     def order(self) -> list[str]:
         return self.shared.rng.sample(SIDES, len(SIDES))
-
-    def launch(self, sides: Collection[str] = SIDES) -> None:
-        """Start new processes without waiting until they have collected the suite."""
-        order = [side for side in self.order() if side in sides]
-        self._launched = {side: self._new_child(side, self._variants[side]) for side in order}
 
     def start(self, sides: Collection[str] = SIDES) -> dict[str, dict[str, Any]]:
         """Start the processes; return each side's answer `collected`, which lists its tests."""
@@ -146,15 +139,15 @@ class Processes:
             parents = shared.parents_of(variants) or self._parent_of_both(variants)
         if not parents:
             begin = RealTime.seconds()
-            if not self._launched:
-                self.launch(sides)
+            order = [side for side in self.order() if side in sides]
+            children = {side: self._new_child(side, self._variants[side]) for side in order}
             seconds = shared.plan.timeout_seconds
             collected = {side: self.answer(side, seconds) for side in SIDES if side in sides}
             if self._forks:
                 shared.why_no_forks = _why_no_forks(collected.values())
             if not self._forks or shared.why_no_forks:
                 return collected
-            parents = Parents(self._launched, collected, variants, RealTime.seconds() - begin)
+            parents = Parents(children, collected, variants, RealTime.seconds() - begin)
             shared.parents = parents
         self._fork(parents)
         return parents.collected
@@ -194,7 +187,9 @@ class Processes:
             for side in SIDES[:1] if self.sessions else self.order():
                 self.children[side] = parents.children[side].fork(self.number, SIDES.index(side), seconds)
                 self.answer(side)
-        except DiedError:
+        except DiedError as error:
+            if self.shared.left_seconds() > 0:  # another fork would probably die, too
+                self.shared.why_no_forks = str(error)
             self.shared.end_parents()
             raise
         if self.sessions:

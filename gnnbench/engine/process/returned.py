@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import takewhile
+from os.path import commonprefix
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ from ..measure.returned.effects import LEAST_KEPT_BYTES
 from ..measure.returned.portable import TEXT
 from .variants.child import SIDES
 
+Part = Sequence[Any]
+"""The type, the shape and the hash of a value."""
 Values = Any
 """A NumPy array, a text, or None."""
 Fetch = Callable[[int, int, str], Values]
@@ -187,14 +189,10 @@ class _OutputComparison:
         """Whether two calls of a side with the same inputs return the same values, apart from rounding."""
         new, again = (self._calls[side][number]["parts"] for number in (NEW, AGAIN))
         for place in new.keys() & again.keys():
-            if new[place] == again[place] or is_private(place):
+            values = (self._fetch(side, number, place) for number in (NEW, AGAIN))
+            if is_private(place) or is_close(new[place], again[place], values, self._input_elements):
                 continue
-            kind = new[place][0]
-            if new[place][:2] != again[place][:2] or kind == TEXT or not digits(kind):
-                return False
-            first, second = (self._fetch(side, number, place) for number in (NEW, AGAIN))
-            if not compare(first, second, kind, inputs=self._input_elements).is_close:
-                return False
+            return False
         return True
 
     def _compare(self, number: int) -> None:
@@ -258,8 +256,7 @@ class _OutputComparison:
         moved_values = [value for _, _, value in self._moved(number, place)]
         if kind == TEXT:
             may_differ = any(value != base for value in moved_values)
-            equal = (pair[0] == pair[1] for pair in zip(base, head, strict=False))
-            start = max(sum(takewhile(bool, equal)) - _SHOWN // 2, 0)
+            start = max(len(commonprefix([base, head])) - _SHOWN // 2, 0)  # noqa: RUF071 - texts are no paths
             base_text, head_text = (f"{'...' * bool(start)}{text[start:][:_SHOWN]}" for text in (base, head))
             difference = f"{place} is {head_text} instead of {base_text}"
         else:
@@ -306,6 +303,18 @@ class _OutputComparison:
         if head_given != base_given:  # they differ by no more than rounding
             return ""
         return f"{place} is right only for the benchmark's own inputs"
+
+
+def is_close(first: Part, second: Part, values: Iterator[Values], input_elements: int) -> bool:
+    """Whether two parts are equal, or are numbers that differ by no more than rounding can explain.
+
+    `values`: yields the values of both parts; they are fetched only if the hashes differ.
+    """
+    kind = first[0]
+    if first == second or first[:2] != second[:2] or kind == TEXT or not digits(kind):
+        return first == second
+    left, right = values
+    return compare(left, right, kind, inputs=input_elements).is_close
 
 
 def _harmless(place: str, *, is_new: bool = False) -> str:

@@ -54,7 +54,3 @@ class Slowed(Clock):
     @cached_property
     def _empty_round_seconds(self) -> float:
         return min(self.clock.block(Call(int, (), {}), _EMPTY_ROUNDS, 1).seconds)
-
-    def check(self, call: Call) -> None:
-        """Let the wrapped clock check that it can time the call."""
-        self.clock.check(call)

@@ -54,9 +54,9 @@ class HeldBenchmark:
         order = self._processes.order()
         random_seed = self._shared.rng.randrange(2**32)
         is_inspected = self._trial.inspections is not NOT_INSPECTED
-        run = {"name": self._trial.name, "seed": random_seed if is_inspected else SEED}
-        run |= {"checked": is_inspected, "compared": self._shared.plan.results and not is_inspected}
-        answers = self._ask_sides(order, may_end=True, command="run", **run)
+        seed = random_seed if is_inspected else SEED
+        run = {"command": "run", "name": self._trial.name, "seed": seed, "checked": is_inspected}
+        answers = self._ask_sides(order, may_end=True, **run)
         self._is_once = any(answer.get("once") for answer in answers)
         if not self._ended_tests:
             with suppress(_EndedError):
@@ -113,7 +113,7 @@ class HeldBenchmark:
         """Return what a call runs on both sides. The sides are asked only once in a run."""
         if self._trial.inspections is NOT_INSPECTED:
             settings, plan = self._processes.settings, self._shared.plan
-            base, head = self._ask_sides(SIDES, command="inspect")
+            base, head = self._ask_sides(SIDES, command="inspect", compared=plan.results)
             inspections = Inspections.of(base, head, settings.differing_variables(), settings.trapped)
             if inspections.same_code and not plan.time_all:
                 inspections = self._with_costs(inspections)
@@ -127,7 +127,7 @@ class HeldBenchmark:
 
     def agreement(self) -> Agreement:
         """Return how far the outputs of both sides agree, although both run the same code."""
-        self._ask_sides(SIDES, command="inspect")
+        self._ask_sides(SIDES, command="inspect", compared=True)
         return Outputs(self._processes, self._trial.name, self._ask_sides).agreement()
 
     def _with_costs(self, inspections: Inspections) -> Inspections:

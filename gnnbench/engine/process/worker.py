@@ -58,8 +58,6 @@ _OPTIONS: Mapping[str, Any] = {
     # pytest-benchmark creates its storage folder: give it one that exists.
     "benchmark_storage": f"file://{tempfile.gettempdir()}",
 }
-_BETWEEN = ("collected", "forked", "reaped", "done")
-"""The answers that are sent while no test runs."""
 _SUITE = "gnnbench-suite"
 """The name of the plugin of gnnbench's own suite."""
 _CHOICE = "gnnbench-choice"
@@ -97,8 +95,6 @@ class Worker(Overrides, Instrument):
         self._uncollected: dict[str, str] = {}
         self._forks, self._why_incomparable = Forks(), ""
         self._seed = self._pair
-        self._keeps_inputs = False
-        """Whether the values of the inputs are kept, because outputs may be compared."""
         conditions.seed(self._pair)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -216,7 +212,6 @@ class Worker(Overrides, Instrument):
         """Run a test in this process, after tearing down the fixtures that only earlier tests need."""
         item = self._items[command["name"]]
         setattr(item.config.option, collected.CHECKED, command.get("checked", False))
-        self._keeps_inputs = command.get("compared", False)
         try:
             self._session._setupstate.teardown_exact(item)  # noqa: SLF001
         except Exception:  # noqa: BLE001 - fixtures of earlier tests may raise anything
@@ -247,8 +242,7 @@ class Worker(Overrides, Instrument):
     def _ask(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         """Send an answer, and return the next command; both carry the time of a simulated machine."""
         self._forks.end_if_forked()
-        kind = answer.get("answer", "done")
-        if kind != "done" and self._forks.have_returned():
+        if self._item and self._forks.have_returned():
             self._end_incomparable(RETURN)
         if answer:
             self._send(answer)
@@ -256,7 +250,7 @@ class Worker(Overrides, Instrument):
             command = self._receive()
         except ClosedError:
             end_group()
-        if command["command"] == "quit" and kind not in _BETWEEN:
+        if command["command"] == "quit" and self._item:
             pytest.exit("the coordinator ended")
         if self._machine:
             self._machine.now_seconds = command.get("now") or 0.0
@@ -287,11 +281,8 @@ class Worker(Overrides, Instrument):
         """Obey commands within `benchmark(function, ...)`, and return its result."""
         arguments = self._held_arguments(fixture, call)
         if reason := collected.marked(self._item, collected.WHOLE_CALL):
-            return self._hold(
-                AllTimedCalls(
-                    *arguments, Pedantic.of(call), reason=benchmark_fixture.whole_call_reason(reason)
-                )
-            )
+            reason = benchmark_fixture.whole_call_reason(reason)
+            return self._hold(AllTimedCalls(*arguments, Pedantic.of(call), reason=reason))
         return self._hold(HeldCall(*arguments, in_place=self._is_marked(collected.IN_PLACE)))
 
     def measure_pedantic(self, fixture: Any, pedantic: Pedantic) -> Any:
@@ -326,9 +317,6 @@ class Worker(Overrides, Instrument):
         scope = vars(getattr(self._item, "module", None) or object)
         fixed = self._is_marked(collected.FIXED_INPUTS)
         noting = self._used.noting if self._used else nullcontext
-        if self._keeps_inputs:
-            with benchmark_fixture.pause_tracing():
-                held.keep_inputs()
         tested, self._current = self._trees.loaded, held
         try:
             if held.serve(self._ask, scope=scope, fixed_inputs=fixed, tested=tested, noting=noting):

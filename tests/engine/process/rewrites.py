@@ -28,7 +28,7 @@ def compared(folder, base, head, level=ALL_NEW, *, calls_before=0):
         sides[-1].make_first()
 
     def fetch(side, number, place):
-        (saved,) = sides[side].save([(number, place)], folder)
+        saved = sides[side].save(number, place, folder)
         return saved and (saved.get("text") or np.load(folder / saved["file"]))
 
     answers = (json.loads(json.dumps(one.as_json())) for one in sides)

@@ -2,12 +2,13 @@
 
 import pytest
 
+from gnnbench.engine.judge.schedule import PairPlan
 from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.visit import NotTimed, Visit
-from gnnbench.engine.process.pairs import Pair
+from gnnbench.engine.process.pairs import Pair, Pairs
 from gnnbench.engine.process.plan import PairSettings
 from gnnbench.engine.process.processes import PAIRS_OF_PARENTS
-from tests.engine.process.workers import common, lines, prepared, write
+from tests.engine.process.workers import Watcher, common, lines, prepared, write
 
 SUITE = """
 import os
@@ -86,3 +87,14 @@ def test_a_fork_that_dies_is_named_and_the_next_pair_works(shared):
     assert "was killed by SIGKILL" in why.text
     (shared.plan.folder / "kill").unlink()
     assert isinstance(visited(shared, "dies"), Visit)
+
+
+def test_a_process_whose_forks_die_is_not_forked_again(shared):
+    file = shared.plan.folder / "test_suite.py"
+    file.write_text(f"{file.read_text()}os.register_at_fork(after_in_child=lambda: os._exit(3))\n")
+    name = TRIALS["state"].name
+    with Pairs(shared.plan, Watcher()) as pairs:
+        pairs.shared.why_apart = "asked"
+        _, times = pairs.measure(SETTINGS, {name: TRIALS["state"]}, PairPlan({name: 0.05}))
+        assert "exit status 3" in pairs.shared.why_no_forks
+    assert [*times.visits] == [name]

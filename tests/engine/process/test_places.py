@@ -248,6 +248,9 @@ def start():
 def test_total(benchmark):
     mylib.core.total()
     benchmark(start)
+
+def test_other(benchmark):
+    benchmark(mylib.core.other)
 """
 
 
@@ -285,8 +288,18 @@ def test_processes_without_their_sides_packages_are_incomparable(words, why, pro
     project.package(".")
     commit_all(project.top, "first")
     project.package(".", SLOW)
-    assert project.affected() == {"test_total": "unknown"}
+    assert project.affected() == {"test_total": "unknown", "test_other": "same"}
     assert why in project.why("test_total")
+
+
+def test_such_a_process_of_a_shared_fixture_counts_for_all_benchmarks(project):
+    fixture = "import pytest\n@pytest.fixture(scope='module', autouse=True)\ndef started():\n    start()\n"
+    suite = STARTS.format(ALONE).replace("check=True", "check=False")
+    project.put("bench/test_suite.py", f"{suite}\n{fixture}")
+    project.package(".")
+    commit_all(project.top, "first")
+    project.package(".", SLOW)
+    assert project.affected() == {"test_total": "unknown", "test_other": "unknown"}
 
 
 def generated(project):

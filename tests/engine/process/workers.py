@@ -110,7 +110,7 @@ def visits(*names, blocks=1, file="test_suite.py"):
     """Return commands that run tests with so many blocks each."""
     commands = []
     for name in names:
-        run = {"command": "run", "name": f"{file}::{name}", "seed": 1, "compared": True}
+        run = {"command": "run", "name": f"{file}::{name}", "seed": 1}
         commands += [run, *[BLOCK] * blocks, NEXT]
     return commands
 

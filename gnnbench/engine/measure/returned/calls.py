@@ -18,7 +18,7 @@ A function that caches its results executes fewer steps in call 2 than in call 1
 import gc
 import os
 import zlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import FunctionType
@@ -207,22 +207,20 @@ class ComparedCalls:
         gradients = to_portable(set_gradients(reach.arrays), {})
         return changed_arguments(first, before, values) | gradients
 
-    def save(self, requests: Iterable[tuple[int, str]], folder: Path) -> list[dict[str, str] | None]:
-        """Write arrays to `.npy` files. Return for each a file, an error, a text, or None if missing."""
-        results: list[dict[str, str] | None] = []
-        for number, place in requests:
-            part = (self.effects.get(number) or self.make(number)).parts.get(place)
-            if part is None or isinstance(part.content, str):
-                results.append(None if part is None else {"text": str(part.content)})
-                continue
-            name = f"{os.getpid()}-{len(list(folder.iterdir()))}.npy"
-            try:
-                np.save(folder / name, part.content, allow_pickle=False)
-            except OSError as error:
-                results.append({"error": error.strerror or str(error)})
-            else:
-                results.append({"file": name})
-        return results
+    def save(self, number: int, place: str, folder: Path) -> dict[str, str] | None:
+        """Return the text at a place, or the `.npy` file to which the array was written, or an error.
+
+        Returns None if the call has no value at this place.
+        """
+        part = (self.effects.get(number) or self.make(number)).parts.get(place)
+        if part is None or isinstance(part.content, str):
+            return None if part is None else {"text": str(part.content)}
+        name = f"{os.getpid()}-{len(list(folder.iterdir()))}.npy"
+        try:
+            np.save(folder / name, part.content, allow_pickle=False)
+        except OSError as error:
+            return {"error": error.strerror or str(error)}
+        return {"file": name}
 
     def as_json(self) -> dict[str, Any]:
         """Return the effects for the coordinating process: hashes, not values."""

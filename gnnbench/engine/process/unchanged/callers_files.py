@@ -34,7 +34,9 @@ class CallersFiles:
         self._noted_paths: set[str] = set()
         """Paths of modules and libraries that were noted before."""
         self._other_python = ""
-        """The command by which a Python was started that does not import the side's modules."""
+        """The command by which this benchmark started a Python that does not import the side's modules."""
+        self._shared_other_python = ""
+        """The same for the imports of the tests, and for fixtures that several benchmarks share."""
 
     def note(self, path: str) -> None:
         if path.startswith(self._package):
@@ -53,7 +55,9 @@ class CallersFiles:
         elif is_foreign or not is_code:
             self._files["foreign" if is_foreign else "data"].add(file)
 
-    def note_process(self, program: Any, arguments: Any, folder: Any, variables: Any) -> None:
+    def note_process(
+        self, program: Any, arguments: Any, folder: Any, variables: Any, *, is_shared: bool
+    ) -> None:
         """Note the files in a new process's command, and the command of a Python without the side's code."""
         if not (self._trees.replaces_modules and isinstance(arguments, list | tuple)):
             return
@@ -70,10 +74,16 @@ class CallersFiles:
         inherited = os.environ if variables is None else variables
         has_paths = SIDE in inherited and str(inherited.get("PYTHONPATH", "")).startswith(SITE)
         if is_other or is_isolated or not has_paths:
-            self._other_python = self._other_python or " ".join(words[:2])
+            command = " ".join(words[:2])
+            if is_shared:
+                self._shared_other_python = command
+            self._other_python = command
 
     def take(self) -> dict[str, Any]:
-        """Return the files noted so far or in use now, as JSON; `data` has only those since the last call."""
+        """Return the files noted so far or in use now, as JSON.
+
+        `data` and `other_python` have only what was noted since the last call.
+        """
         files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
         files |= mapped_files()
         for path in {file for file in files if isinstance(file, str)} - self._noted_paths:
@@ -85,13 +95,15 @@ class CallersFiles:
             if os.path.islink(link):  # else it was the descriptor of the listing itself
                 self.note(os.readlink(link))
         noted = {kind: sorted(paths) for kind, paths in self._files.items()}
+        other_python = self._other_python or self._shared_other_python
         self._files["data"].clear()
+        self._other_python = ""
         return {
             **noted,
             "tests": sorted(self._files["shared"] & self._trees.tests.collected),
             "withheld": sorted(self._trees.withheld),
             "borrowed": sorted(self._trees.borrowed),
-            "other_python": self._other_python,
+            "other_python": other_python,
         }
 
 

@@ -104,10 +104,10 @@ class CodeTree:
     def package(self, name: str, folders: Sequence[str] = ()) -> str:
         """Return a hash of a top-level package's module names and native libraries, or ABSENT.
 
-        `folders`: names of folders in the roots in which packages are looked for, too.
+        `folders`: other folders in which packages are looked for, as absolute paths or names in the roots.
         """
-        search_path = [os.path.join(root, folder) for folder in ("", *folders) for root in self._roots]
-        spec = None if name in TEST_NAMES else PathFinder.find_spec(name, search_path)
+        paths = (os.path.join(root, folder) for folder in ("", *folders) for root in self._roots)
+        spec = None if name in TEST_NAMES else PathFinder.find_spec(name, [*dict.fromkeys(paths)])
         if spec is None:
             return ABSENT
         texts = [os.path.basename(spec.origin or "")]

@@ -1,9 +1,8 @@
 """The code and files on which each benchmark of one side depends, with a hash of each.
 
 A *dependency* is a text: `file NAME`; `names NAME`, the file names in a folder; `package NAME`, the modules
-of a package, or the fact that there is none; `search NAME`, a folder in which Python looks for packages;
-`metadata`, that of the side's distributions; or `code FILE FUNCTION`. A NAME is a path in a `CodeTree`, or
-the absolute path of a file of the suite.
+of a package, or the fact that there is none; `metadata`, that of the side's distributions; or `code FILE
+FUNCTION`. A NAME is a path in a `CodeTree`, or the absolute path of a file of the suite.
 """
 
 import ast
@@ -12,7 +11,6 @@ import inspect
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
@@ -23,7 +21,7 @@ from ...measure.fingerprint.bytecode import code_hash, nested
 from ..variants.collected import SETTINGS
 from .code_tree import CodeTree
 
-VERSION = 7
+VERSION = 8
 _METADATA = "metadata"
 _CODE = "code "
 """Prefix of the dependencies that are functions."""
@@ -58,7 +56,7 @@ class Manifest:
     collected: Mapping[str, Any]
     """What the side's process collected."""
     path: Sequence[str] = ()
-    """Folders of the side's code in which top-level modules are looked for."""
+    """Names or absolute paths of folders in which top-level modules are looked for."""
     steps: Sequence[Step] = ()
     hashes: Mapping[str, str] = field(default_factory=dict)
     """The hash of each dependency that is not a function."""
@@ -84,33 +82,31 @@ class Manifest:
             """Return dependencies on functions, given their names by file, and on imports of these files."""
             return [_code(name_of(path) or path, name) for path in used for name in (_TOP, *used[path])]
 
-        steps, files, folders = list[Step](), set[str](), dict[str, None]()
+        steps, names, folders = list[Step](), set[str](), dict[str, None]()
         has_gaps = bool(collected["refused"])
         for name, skipped, used in noted:
             read_paths = *used["read"], *used["mapped"]
             paths = *used["once"], *used["every"], *read_paths, *used["listed"]
             uses_other_files = any(name_of(path) is None and tree.is_inside(path) for path in paths)
             has_gaps = has_gaps or used["unseen"] or uses_other_files  # this holds for later benchmarks, too
-            files.update(dependencies("file", used["once"], used["every"], read_paths))
-            module_folders = dict.fromkeys(filter(None, map(name_of, used["path"])))
+            names.update(name_of(path) or path for path in (*used["once"], *used["every"], *read_paths))
+            module_folders = dict.fromkeys(name_of(path) or path for path in used["path"])
             module_folders.pop(".", None)
             folders |= module_folders
             later = [
                 *(() if steps else (_METADATA,)),
                 *(*dependencies("file", read_paths), *dependencies("names", used["listed"])),
-                *(f"names {folder}" for folder in module_folders),
+                *(f"names {folder}" for folder in module_folders if not os.path.isabs(folder)),
                 *(f"package {package}" for package in used["packages"]),
                 *code(used["once"]),
             ]
             steps.append(Step("" if has_gaps else name, skipped, later, code(used["every"])))
-        names = [file.removeprefix("file ") for file in files]
         tests = {os.path.dirname(name) for name in names if os.path.isabs(name) and name.endswith(".py")}
         parent_folders = {folder for test in map(Path, tests) for folder in (test, *test.parents)}
         # A new file beside the tests, or new settings of pytest, may change what runs.
         hashed = {
-            *files,
+            *(f"file {name}" for name in names),
             *(text for step in steps for text in step.later if not text.startswith(_CODE)),
-            *(f"search {folder}" for folder in noted[0][2]["path"] if name_of(folder) is None),
             *(f"names {folder}" for folder in tests),
             *(f"file {folder / name}" for folder in parent_folders for name in SETTINGS),
         }
@@ -126,7 +122,7 @@ class Manifest:
         return replace(self, hashes={text: self.hash(tree, text) for text in self.hashes})
 
     def hash(self, tree: CodeTree, dependency: str) -> str:
-        """Return a dependency's hash on one side or, for `search`, the manifest's packages in the folder."""
+        """Return a dependency's hash on one side."""
         kind, _, name = dependency.partition(" ")
         match kind:
             case "file":
@@ -135,12 +131,6 @@ class Manifest:
                 return tree.names_in(name)
             case "package":
                 return tree.package(name, self.path)
-            case "search":
-                packages = {text.removeprefix("package ") for text in self.hashes}
-                with suppress(OSError):
-                    modules = {entry.partition(".")[0] for entry in os.listdir(name)}
-                    return " ".join(sorted(packages & modules))
-                return ""
         return tree.metadata
 
     def fits(self, tree: CodeTree) -> bool:

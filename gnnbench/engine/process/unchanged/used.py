@@ -9,11 +9,10 @@ import itertools
 import os
 import site
 import sys
-import sysconfig
 import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from types import CodeType
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -44,10 +43,8 @@ _COMPILER = os.path.join("torch", "_dynamo", "convert_frame.py")
 
 def environment_folders() -> tuple[str, ...]:
     """Return the folders of Python and of installed packages, each with a separator at the end."""
-    kinds = ("stdlib", "platstdlib", "purelib", "platlib")
-    base = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix, "installed_base": sys.base_prefix}
-    folders = {sysconfig.get_path(kind, vars=prefixes) for kind in kinds for prefixes in ({}, base)}
-    folders |= {os.path.join(prefix, "lib") for prefix in (sys.prefix, sys.base_prefix)}
+    names = ("lib", sys.platlibdir)
+    folders = {os.path.join(prefix, name) for prefix in (sys.prefix, sys.base_prefix) for name in names}
     folders |= {*site.getsitepackages(), site.getusersitepackages()}
     return tuple(sorted(f"{folder}{os.sep}" for folder in folders | set(map(os.path.realpath, folders))))
 
@@ -65,6 +62,8 @@ class UsageRecorder:
         """Paths of files that this process wrote before it read them."""
         self._has_gaps = False
         """Whether something that ran was not noted."""
+        self._is_collected = False
+        """Whether the tests were imported."""
         self._reset()
         self._setting_up = 0
         """How many fixtures of several benchmarks are being set up at the moment."""
@@ -77,12 +76,11 @@ class UsageRecorder:
         sys.addaudithook(self._note_event)
         sys.meta_path.insert(0, self)  # to note which packages are looked for
         self._functions = FunctionRecorder()
+        self.noting = self._functions.noting
 
     def _reset(self) -> None:
-        self._codes: list[CodeType] = []
-        """Code of functions that ran, in addition to what `_functions` has."""
         self._shared: list[CodeType] = []
-        """Code of functions that ran during the set-up of a fixture that several benchmarks share."""
+        """Code of functions that ran before or in the set-up of a fixture that several benchmarks share."""
         self._packages: set[str] = set()
         self._files: defaultdict[str, set[str]] = defaultdict(set)
         """Paths that were `read`, `listed`, or `imported` (opened by an import)."""
@@ -121,7 +119,8 @@ class UsageRecorder:
         """Note another process or a server, whose files stay unknown. Programs like `uname` do not count."""
         program = arguments[0] if event == _PROCESS else ""
         if event == _PROCESS:
-            self._callers_files.note_process(*arguments)
+            is_shared = not self._is_collected or self._setting_up > 0
+            self._callers_files.note_process(*arguments, is_shared=is_shared)
         if not (isinstance(program, str) and os.path.basename(program) in _QUERIES):
             self._has_gaps = True
 
@@ -134,18 +133,12 @@ class UsageRecorder:
     @contextmanager
     def shared_setup(self) -> Iterator[None]:
         """Return a context for the set-up of a fixture that several benchmarks share."""
-        codes = self._shared if self._setting_up else self._codes
-        codes += self._functions.take()
         self._setting_up += 1
         try:
             yield
         finally:
             self._setting_up -= 1
             self._shared += self._functions.take()
-
-    def noting(self) -> AbstractContextManager[None]:
-        """Return a context in which functions are noted, although pytest-benchmark pauses profilers."""
-        return self._functions.noting()
 
     def take(self, calls: Sequence[Sequence[CodeType]] = ()) -> dict[str, Any]:
         """Return what was noted since the last call of `take`, as JSON.
@@ -162,7 +155,7 @@ class UsageRecorder:
         once: defaultdict[str, set[str]] = defaultdict(set)
         every: defaultdict[str, set[str]] = defaultdict(set)
         in_calls = set.intersection(*(set(map(id, codes)) for codes in calls)) if calls else set[int]()
-        ran = [*self._codes, *self._functions.take(), *itertools.chain(*calls)]
+        ran = [*self._functions.take(), *itertools.chain(*calls)]
         for codes, repeated in ((self._shared, ()), (ran, in_calls)):
             for code in codes:
                 if self._is_counted(code.co_filename) and not code.co_filename.startswith(_PACKAGE):
@@ -186,6 +179,7 @@ class UsageRecorder:
         }
         for kind in ("read", "listed", "mapped", "path"):
             usage[kind] = sorted(filter(self._is_counted, self._files[kind] - self._made))
+        self._is_collected = True
         self._reset()
         return usage
 

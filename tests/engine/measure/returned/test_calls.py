@@ -121,8 +121,8 @@ def test_the_state_of_an_optimizer_is_restored():
 
 def test_parts_are_saved_as_plain_arrays(tmp_path):
     found = made(lambda x: {"a": x.bfloat16(), "b": "text"}, torch.rand(3))
-    wanted = [(GIVEN, f"output['{name}']") for name in "abc"]
-    first, text, nothing, moved = found.save([*wanted, (NEW_MOVED, "output['a']")], tmp_path)
+    first, text, nothing = (found.save(GIVEN, f"output['{name}']", tmp_path) for name in "abc")
+    moved = found.save(NEW_MOVED, "output['a']", tmp_path)
     assert (text, nothing) == ({"text": "'text'"}, None)
     assert np.load(tmp_path / first["file"], allow_pickle=False).dtype == np.float32
     assert np.load(tmp_path / moved["file"], allow_pickle=False).shape == (3,)
