@@ -235,6 +235,7 @@ class _Run:
     def _add_times(self, times: PairTimes, *, for_host: bool) -> None:
         """Add the times of a pair to the schedules. `for_host`: whether `_host_schedule` planned the pair."""
         wall = {name: visit.wall for name, visit in times.visits.items() if visit.wall}
+        self._pairs.starts_ahead |= bool(wall)
         if for_host:
             self.schedule.spend(times.start_seconds + sum(visit.seconds for visit in times.visits.values()))
         else:

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any, Self, TypeVar
 
-from ..ground.cpu import RealTime
+from ..ground.cpu import RealTime, cores
 from ..ground.errors import UsageError
 from ..ground.files import check_room, scratch
 from ..interfaces import Listener
@@ -29,6 +29,8 @@ from .variants.child import QUIT_SECONDS, SIDES, DiedError
 from .variants.collected import Suite
 from .variants.redirects import differing
 
+_FEWEST_CORES = 4
+"""With fewer cores, the next pair starts only when the current one has ended."""
 _FAILURES = ("died", "failed")
 """Kinds of failures that need not occur again in another pair."""
 _TAG = re.compile(r"\.(cpython|pypy|abi)[^.]*(?=\.)")
@@ -174,17 +176,24 @@ class Pairs(ExitStack):
         rng = random.Random(plan.seed)  # noqa: S311 - turns, not secrets
         self.shared, self._listener = Shared(plan, logs, rng), listener
         self.callback(self.shared.end_parents)
+        self.starts_ahead = False
+        """Whether a pair starts while the pair before it measures: this does not disturb a GPU's times."""
+        self._next: Pair | None = None
+        self.callback(lambda: self._next.stop(0.0) if self._next else None)
 
     @contextmanager
     def start(self, settings: PairSettings) -> Iterator[Pair]:
         """Run a pair within the context. Raises NotStartedError if two attempts to start the pair fail."""
         at_most_seconds = 2 * self.shared.plan.timeout_seconds  # the sides may be awaited one after the other
         for is_last in (False, True):
-            pair = Pair(settings, self.shared)
+            pair, self._next = self._next or Pair(settings, self.shared), None
             what = f"the processes of pair {pair.number}" if pair.number else "both sides"
             self._listener.step(f"{settings.about}starting {what}, and collecting tests", at_most_seconds)
             with pair:
                 if not pair.broken or pair.broken_side in settings.spared:
+                    if self.starts_ahead and self.shared.why_no_forks and len(cores()) >= _FEWEST_CORES:
+                        self._next = Pair(settings, self.shared)  # all timed pairs have the same settings
+                        self._next.launch()
                     yield pair
                     self._listener.step(f"{settings.about}ending {what}")
                     break

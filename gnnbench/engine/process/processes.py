@@ -124,12 +124,19 @@ class Processes:
         shared.number += 0 if settings.untimed else 1
         self.number = 0 if settings.untimed else shared.number
         self._forks = not (settings.untimed or settings.counter or settings.spared or shared.why_no_forks)
+        self._launched: dict[str, Child] = {}
+        """The new process of each side that `launch` has started."""
         self.children: dict[str, Process] = {}
         self.loaded: dict[str, tuple[str, ...]] = dict.fromkeys(SIDES, ())
         """The top-level packages and modules that each side has imported from its trees."""
 
     def order(self) -> list[str]:
         return self.shared.rng.sample(SIDES, len(SIDES))
+
+    def launch(self, sides: Collection[str] = SIDES) -> None:
+        """Start new processes without waiting until they have collected the suite."""
+        order = [side for side in self.order() if side in sides]
+        self._launched = {side: self._new_child(side, self._variants[side]) for side in order}
 
     def start(self, sides: Collection[str] = SIDES) -> dict[str, dict[str, Any]]:
         """Start the processes; return each side's answer `collected`, which lists its tests."""
@@ -139,15 +146,15 @@ class Processes:
             parents = shared.parents_of(variants) or self._parent_of_both(variants)
         if not parents:
             begin = RealTime.seconds()
-            order = [side for side in self.order() if side in sides]
-            children = {side: self._new_child(side, self._variants[side]) for side in order}
+            if not self._launched:
+                self.launch(sides)
             seconds = shared.plan.timeout_seconds
             collected = {side: self.answer(side, seconds) for side in SIDES if side in sides}
             if self._forks:
                 shared.why_no_forks = _why_no_forks(collected.values())
             if not self._forks or shared.why_no_forks:
                 return collected
-            parents = Parents(children, collected, variants, RealTime.seconds() - begin)
+            parents = Parents(self._launched, collected, variants, RealTime.seconds() - begin)
             shared.parents = parents
         self._fork(parents)
         return parents.collected

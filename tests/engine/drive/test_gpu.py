@@ -2,10 +2,13 @@
 
 import re
 
+import psutil
 import pytest
 
 from gnnbench.engine.drive import coordinator, result
 from gnnbench.engine.ground.codec import as_text
+from gnnbench.engine.process import pairs
+from gnnbench.engine.process.processes import Processes
 from gnnbench.engine.show import verdicts
 from gnnbench.engine.show.console import Terminal
 from tests.engine.process.workers import Watcher, clean, machine, plan, prepared, write
@@ -105,6 +108,31 @@ def test_both_verdicts_are_printed_and_saved(judged, tmp_path):
     text = Terminal(100).write(verdicts.document(saved.comparison, result=saved))
     assert "GPU" in text
     assert re.search("1.0[12]x slower same", text), "it is 1.015"
+
+
+def test_processes_of_the_next_pair_start_while_one_measures(tmp_path, monkeypatch):
+    """Where they cannot be forked, as with CUDA; here a thread is in the way."""
+    thread = "import threading\n\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+    write(tmp_path, f"{thread}\ndef test_sum(benchmark):\n    benchmark(sum, [1, 2])\n")
+    clock = machine(tmp_path / "times.json", {"test_suite.py::test_sum": IDENTICAL}, gpu_process_sigma=0.003)
+    side = prepared("env:SIDE=any", GNNBENCH_FAKE_CLOCK=clock)
+    monkeypatch.chdir(tmp_path)
+    clean(monkeypatch)
+    monkeypatch.setattr(pairs, "_FEWEST_CORES", 1)
+    watcher, launched, ahead = Watcher(), Processes._new_child, []
+
+    def noting(self, *arguments, **settings):
+        ahead.append(f"starting the processes of pair {self.number - 1}" in watcher.steps[-1][0])
+        return launched(self, *arguments, **settings)
+
+    monkeypatch.setattr(Processes, "_new_child", noting)
+    coordinator.run(side, side, plan(tmp_path, seed=1, time_all=True, per_benchmark_seconds=60.0), watcher)
+    first = ahead.index(True)
+    assert first > 4, "it is not known before the first pair that a GPU is timed"
+    assert len(ahead) > first + 4
+    assert all(ahead[first:])
+    children = psutil.Process().children(recursive=True)
+    assert not [child.pid for child in children if child.cwd() == str(tmp_path)]
 
 
 LAUNCHED = """
