@@ -129,5 +129,6 @@ def _join_results(results: Sequence[Result]) -> Result:
         contention_share=max(shares, default=None),  # of the busiest machine
         interrupted=any(part.interrupted for part in results),
         shard=None,
+        control=None,  # rows of a shard whose control fails say so
         notes=tuple(dict.fromkeys(note for part in results for note in part.notes)),
     )
