@@ -15,7 +15,7 @@ from ..ground.codec import UNSAVED
 from ..ground.errors import UsageError, unknown_name
 from ..ground.labels import Labels
 from ..judge.paired_ratios import PairedRatios
-from ..judge.verdict import Judgement, Thresholds
+from ..judge.verdict import Judgement, Thresholds, check_mean
 from ..store.run_file import Benchmark, RunFile
 from .runs import check_alike, contended_on, seconds, timings, without_times
 
@@ -131,15 +131,19 @@ def compare(runs: Sequence[RunFile], axis: Axis, thresholds: Thresholds) -> Alon
     pairs, axis = paired.pairs, replace(axis, base=paired.base)
     column = {name: number for number, name in enumerate(names)}
     base, head = [column[row.base] for row in pairs], [column[row.fullname] for row in pairs]
-    ratios = PairedRatios.of(timings(runs, names)[0], base, head)
+    ratios, mean_ratios = (PairedRatios.of(times, base, head) for times in timings(runs, names))
     by_value: dict[str, list[int]] = {}
     for number, row in enumerate(pairs):
         if ratios.counts[number]:
             by_value.setdefault(row.value, []).append(number)
     family = int(np.isfinite(ratios.errors).sum())
+    judgements = (
+        check_mean(*(side.judge(number, thresholds, family) for side in (ratios, mean_ratios)), thresholds)
+        for number in range(len(pairs))
+    )
     rows = tuple(
-        _row(row, ratios.judge(number, thresholds, family), axis, by_name[row.fullname], by_name[row.base])
-        for number, row in enumerate(pairs)
+        _row(row, judgement, axis, by_name[row.fullname], by_name[row.base])
+        for row, judgement in zip(pairs, judgements, strict=True)
     )
     means = tuple(
         Mean(value, ratios.judge_mean(numbers, thresholds), len(numbers))
