@@ -13,6 +13,7 @@ from ...engine.drive import coordinator, settle
 from ...engine.drive.bisect import bisection
 from ...engine.ground.errors import UsageError
 from ...engine.interfaces import Listener
+from ...engine.judge.comparison import Comparison
 from ...engine.process.plan import Plan
 from ...engine.process.variants import prepare, variant
 from ...engine.process.variants.variant import Prepared
@@ -141,6 +142,10 @@ class Watch:
         if ends is None:
             return None
         repeat = step.first and step.first.repeat
+        compared = None
+        if step.again and ends == (step.base.variant, step.head.variant):
+            rows = [row for row in step.again.rows if row.fullname in names]
+            compared = replace(step.again, comparison=Comparison(rows))
         ends_seconds = min(self._plan.total_seconds, self._plan.search_seconds / 2)
         plan = replace(
             self._plan,
@@ -149,7 +154,7 @@ class Watch:
             per_benchmark_seconds=max(self._plan.per_benchmark_seconds, ends_seconds / len(names)),
             total_seconds=self._plan.search_seconds,
         )
-        bisected = bisection.run(*ends, plan, self._listener)
+        bisected = bisection.run(*ends, plan, self._listener, compared)
         if bisected.unfinished == bisection.INTERRUPTED:
             raise KeyboardInterrupt
         return {"search": bisected}

@@ -120,11 +120,14 @@ def preparer(history: History, plan: Plan, watcher: Listener, stack: ExitStack) 
     return cache(lambda position: stack.enter_context(prepared(variants[position], plan.folder, watcher)))
 
 
-def run(good: str, bad: str, plan: Plan, watcher: Listener) -> Bisected:
-    """Find the versions between two variants at which the times of benchmarks changed."""
+def run(good: str, bad: str, plan: Plan, watcher: Listener, ends: Result | None = None) -> Bisected:
+    """Find the versions between two variants at which the times of benchmarks changed.
+
+    `ends`: the comparison of the two variants. If None, they are compared first.
+    """
     history = History.between(good, bad, plan.folder)
     with ExitStack() as stack:
-        return _Bisection(history, preparer(history, plan, watcher, stack), plan, watcher).run()
+        return _Bisection(history, preparer(history, plan, watcher, stack), plan, watcher).run(ends)
 
 
 def _key(history: History, plan: Plan) -> str:
@@ -162,9 +165,9 @@ class _Bisection:
         # What prevented a measurement may be gone, such as a full disk.
         self._saved.measured = [step for step in self._saved.measured if not step.broken]
 
-    def run(self) -> Bisected:
+    def run(self, ends: Result | None) -> Bisected:
         """Bisect. If the user interrupts the run or the time is used up, return the results so far."""
-        ends = self._compare_ends()
+        ends = ends or self._compare_ends()
         try:
             unfinished = INTERRUPTED if ends.interrupted else self._search(ends)
             findings = self._findings(ends, inspected=True)
