@@ -137,14 +137,11 @@ def compare(runs: Sequence[RunFile], axis: Axis, thresholds: Thresholds) -> Alon
         if ratios.counts[number]:
             by_value.setdefault(row.value, []).append(number)
     family = int(np.isfinite(ratios.errors).sum())
-    judgements = (
-        check_mean(*(side.judge(number, thresholds, family) for side in (ratios, mean_ratios)), thresholds)
-        for number in range(len(pairs))
-    )
-    rows = tuple(
-        _row(row, judgement, axis, by_name[row.fullname], by_name[row.base])
-        for row, judgement in zip(pairs, judgements, strict=True)
-    )
+    rows = []
+    for number, row in enumerate(pairs):
+        judgement, mean = (side.judge(number, thresholds, family) for side in (ratios, mean_ratios))
+        judgement = check_mean(judgement, mean, thresholds)
+        rows.append(_row(row, judgement, axis, by_name[row.fullname], by_name[row.base]))
     means = tuple(
         Mean(value, ratios.judge_mean(numbers, thresholds), len(numbers))
         for value, numbers in by_value.items()
@@ -152,7 +149,7 @@ def compare(runs: Sequence[RunFile], axis: Axis, thresholds: Thresholds) -> Alon
     processes = int(ratios.counts.max(initial=0))
     files = tuple(str(run.path) for run in runs)
     alone, ambiguous = paired.alone, paired.ambiguous
-    return Along(axis.field, paired.base, files, thresholds, rows, means, processes, alone, ambiguous)
+    return Along(axis.field, paired.base, files, thresholds, tuple(rows), means, processes, alone, ambiguous)
 
 
 def _row(pair: Pair, judgement: Judgement, axis: Axis, head: list[Benchmark], base: list[Benchmark]) -> Row:
