@@ -135,7 +135,7 @@ def test_a_state_belongs_to_the_ends_the_setting_and_the_suite_as_it_is(tmp_path
     def key(end="git:a", *arguments, installed="", **more):
         monkeypatch.setattr(module, "digest", lambda *_: installed)
         line = History((Candidate("good", "git:good"), Candidate("bad", end)))
-        return module._key(line, setting(tmp_path, arguments=arguments, **more))
+        return module.state_file(line, setting(tmp_path, arguments=arguments, **more))
 
     (tmp_path / "suite").mkdir()
     (tmp_path / "suite" / "test_a.py").write_text("1")
