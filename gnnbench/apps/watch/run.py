@@ -51,9 +51,8 @@ class Watch:
         state, plan = self._state, self._plan
         last = state.neighbours[-1] if state.neighbours else None
         new_versions = self._watched.versions(plan.since, plan.until, last.head if last else None)
-        versions.anchor(
-            plan.anchor, new_versions, self._watched
-        )  # refuses an unknown commit before the steps
+        # An anchor that does not exist is refused before the first step.
+        versions.anchor(plan.anchor, new_versions, self._watched)
         state.begin(self._watched.text)
         last_ran = max((step.number for step in state.steps if step.ran), default=0)
         for step in state.steps:

@@ -150,5 +150,5 @@ class _Bisection:
 
 
 def _agreement(row: Inspections) -> Agreement:
-    """Return how outputs agree that were not compared: those of the same code are equal."""
+    """Return the agreement of outputs that were not compared. Outputs of the same code are equal."""
     return Agreement("equal") if row.same_code else not_compared(str(row.failed))
