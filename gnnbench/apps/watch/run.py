@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from ...engine.drive import coordinator, settle
@@ -163,25 +164,20 @@ def _same_files(step: Step, base: Prepared, head: Prepared) -> bool:
     """Return whether two builds have the same files, except for metadata and version strings."""
     if len(base.trees) != 1 or len(head.trees) != 1:
         return False
-    trees, names = (base.trees[0], head.trees[0]), (step.base.name, step.head.name)
-    sizes = [
-        {
-            file: path.stat().st_size
-            for path in tree.rglob("*")
-            if path.is_file() and not _INSTALLED.search(file := str(path.relative_to(tree)))
-        }
-        for tree in trees
-    ]
+    return _hashes(base.trees[0], step.base.name) == _hashes(head.trees[0], step.head.name)
 
-    def content(side: int, file: str) -> bytes:
-        text, name = (trees[side] / file).read_bytes(), names[side]
-        # A version such as 1.5 may also be a number in the code.
-        return text.replace(name.encode(), b"VERSION") if name.count(".") > 1 else text
 
-    small_first = sorted(sizes[0], key=sizes[0].__getitem__)  # a difference is found sooner
-    return sizes[0].keys() == sizes[1].keys() and all(
-        content(0, file) == content(1, file) for file in small_first
-    )
+def _hashes(tree: Path, version: str) -> dict[str, bytes]:
+    """Return a hash of each file of a build, by path. The name of the version is not hashed."""
+    is_unique = version.count(".") > 1  # a version such as 1.5 may also be a number in the code
+    hashes = {}
+    for path in tree.rglob("*"):
+        file = str(path.relative_to(tree))
+        if path.is_file() and not _INSTALLED.search(file):
+            content = path.read_bytes()
+            content = content.replace(version.encode(), b"VERSION") if is_unique else content
+            hashes[file] = hashlib.sha256(content).digest()
+    return hashes
 
 
 def _seed(step: Step, *names: str) -> int:
