@@ -172,6 +172,4 @@ def states_of_watch() -> None:
 
 
 def regrets() -> None:
-    """Write two results of regret, of which the second has other crossovers."""
-    for file, factor in ((FILE, 1.0), (OTHER, 2.0)):
-        _write(file, codec.encode(results.grid(factor)))
+    _write(FILE, codec.encode(results.grid()))

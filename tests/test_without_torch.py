@@ -53,7 +53,7 @@ COMMANDS = {
     "report ab.json -o page.html": (2, PAGE),
     "watch --state s --page page.html": (2, PAGE),
     "regret degree --skew rmat --scale 5": (2, "torch and torch_geometric are not installed"),
-    "regret --from r.json --against r.json --maps m": (2, PAGE),
+    "regret --from r.json --maps m": (2, PAGE),
 }
 """What measures nothing, or says at once what is missing: exit code, and a part of what is said."""
 

@@ -66,7 +66,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from", dest="saved", type=Path, metavar="FILE", help="time nothing; show the result in FILE"
     )
-    parser.add_argument("--against", type=Path, metavar="OLD", help="say what differs from the result in OLD")
     parser.add_argument(
         "--maps", type=Path, metavar="DIR", help="also write a map of each call to DIR, as SVG and PNG"
     )
@@ -77,16 +76,15 @@ def run(options: argparse.Namespace) -> int:
     from . import tables
     from .result import Regrets
 
-    paths = _check(options)
-    older = Regrets.read(options.against) if options.against else None
+    _check(options)
     interrupted = False
     if options.saved:
         regrets = Regrets.read(options.saved)
     else:
         regrets, interrupted = _measure(options)
     if options.json:
-        save(options.json, as_text(regrets), paths)
-    streams.show(tables.document(regrets, older))
+        save(options.json, as_text(regrets))
+    streams.show(tables.document(regrets))
     if options.maps:
         from . import maps
 
@@ -99,8 +97,8 @@ def run(options: argparse.Namespace) -> int:
     return common.NOTHING_SLOWER if any(point.fastest for point in regrets.points) else common.NOT_JUDGED
 
 
-def _check(options: argparse.Namespace) -> list[Path]:
-    """Check the options before anything is measured; return the files that will be read."""
+def _check(options: argparse.Namespace) -> None:
+    """Check the options before anything is measured."""
     if options.maps:
         from ...engine.ground import packages
 
@@ -112,10 +110,8 @@ def _check(options: argparse.Namespace) -> list[Path]:
         raise UsageError(f"--from shows the whole result in {options.saved}: leave out {', '.join(names)}")
     if options.json and options.saved:
         raise UsageError("--json saves new measurements, but --from measures nothing: leave --json out")
-    paths = [options.against] if options.against else []
     if options.json:
-        check_writable(options.json, paths)
-    return paths
+        check_writable(options.json)
 
 
 def _measure(options: argparse.Namespace) -> "tuple[Regrets, bool]":

@@ -5,7 +5,7 @@ fastest way. A crossover is where one way overtakes another between two neighbou
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 from pathlib import Path
@@ -208,29 +208,6 @@ def _width(ratio: Ratio) -> float:
     return -total.error * float(special.stdtrit(total.degrees_of_freedom, _TAIL))
 
 
-def is_slower(point: Point, name: str | None) -> bool:
-    """Return whether a way is slower than the fastest at a point, by the 99 % interval of `_width`."""
-    ratio = _in_race(point, name)
-    return ratio is not None and ratio.log > _width(ratio)
-
-
 def _in_race(point: Point, name: str | None) -> Ratio | None:
     """Return a way's ratio to the fastest, in the blocks that chose the fastest. Returns None if unknown."""
     return next((way.in_race for way in point.ways if way.name == name), None)
-
-
-def moved_crossovers(old: Sequence[Crossover], new: Sequence[Crossover]) -> list[tuple[Crossover, Crossover]]:
-    """Return pairs of old and new crossovers of the same ways whose intervals do not overlap."""
-
-    def key(crossover: Crossover) -> Any:
-        return crossover.axis, crossover.below, crossover.above, _off_axis(crossover.point, crossover.axis)
-
-    before: dict[Any, list[Crossover]] = {}
-    for crossover in old:
-        before.setdefault(key(crossover), []).append(crossover)
-    return [
-        (earlier[0], crossover)
-        for crossover in new
-        if (earlier := before.get(key(crossover)))
-        and all(crossover.high < other.low or other.high < crossover.low for other in earlier)
-    ]

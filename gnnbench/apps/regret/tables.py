@@ -1,4 +1,4 @@
-"""Makes the document of a result: tables of each call's worst regret, of crossovers, and of changes."""
+"""Makes the document of a result: tables of each call's worst regret, and of crossovers."""
 
 import statistics
 from collections import Counter
@@ -11,14 +11,14 @@ from ...suite.graphs.catalog import FAMILIES, DatasetName
 from ...suite.operations import OPERATIONS
 from ...suite.spec import SHORT_DIRECTION
 from .families import family_of
-from .result import Crossover, Point, Regret, Regrets, is_slower, moved_crossovers
+from .result import Crossover, Point, Regret, Regrets
 
 _MOST_ROWS = 10
 _AXES = {"degree": "mean degree", "hidden": "width"}
 
 
-def document(regrets: Regrets, older: Regrets | None = None) -> Document:
-    """Return the tables and notes of a result, and its differences from an older result if there is one."""
+def document(regrets: Regrets) -> Document:
+    """Return the tables and notes of a result."""
     effect = units.fraction(regrets.effect)
     timed = [point for point in regrets.points if point.fastest]
     decided = sum(point.is_decided for point in timed)
@@ -30,7 +30,6 @@ def document(regrets: Regrets, older: Regrets | None = None) -> Document:
         )
     )
     crossovers = _crossovers(regrets.crossovers())
-    blocks = [all_ways, same_structure, crossovers, *(_differences(regrets, older) if older else ())]
     hint = "" if decided == len(timed) else "; a larger --budget may decide the others"
     summary = f"{units.count(len(timed), 'point')}, {decided} decided: there all other ways are slower than"
     notes = [f"{summary} the fastest, or differ from it by less than {effect}{hint}"]
@@ -44,7 +43,8 @@ def document(regrets: Regrets, older: Regrets | None = None) -> Document:
             "line: points that vary only in degree or in width; at, interval (99%): on the first line"
         )
     notes += [*_calls(regrets, (all_ways, same_structure)), *_left_out(regrets.points)]
-    return [*(block for block in blocks if not isinstance(block, Table) or block.rows), *map(Note, notes)]
+    tables = (table for table in (all_ways, same_structure, crossovers) if table.rows)
+    return [*tables, *map(Note, notes)]
 
 
 def _calls(regrets: Regrets, tables: Iterable[Table]) -> list[str]:
@@ -81,34 +81,17 @@ _REGRETS = (
     Column("fastest there", of=lambda rows: rows[0].fastest),
 )
 """Columns of the tables of regrets; a row has the regrets of one call, the worst first."""
-_WAYS = (
+_CROSSOVERS = (
     Column("fastest below", of=lambda rows: rows[-1].below),
     Column("fastest above", of=lambda rows: rows[-1].above),
     Column("dir", of=lambda rows: _direction(rows[-1].point)),
     Column("along", of=lambda rows: _AXES[rows[-1].axis]),
-)
-_CROSSOVERS = (
-    *_WAYS,
     Column("lines", "count", len),
     Column("at", "number", lambda rows: f"{rows[0].at:.3g}"),
     Column("interval", "number", lambda rows: _range(rows[0])),
     Column("first line", of=lambda rows: _where(rows[0].point)),
 )
 """Columns of the table of crossovers; a row has the crossovers of the same two ways."""
-_MOVED = (
-    *_WAYS,
-    Column("before", "number", lambda pair: _range(pair[0])),
-    Column("now", "number", lambda pair: _range(pair[1])),
-    Column("at", of=lambda pair: _where(pair[1].point)),
-)
-"""Columns of the table of crossovers that moved; a row has the old and the new crossover."""
-_CHANGED = (
-    Column("dir", of=lambda pair: _direction(pair[1])),
-    Column("at", of=lambda pair: _where(pair[1])),
-    Column("fastest before", of=lambda pair: pair[0].fastest),
-    Column("fastest now", of=lambda pair: pair[1].fastest),
-)
-"""Columns of the table of points whose fastest way changed; a row has the old and the new point."""
 
 
 def _worst(rows: Sequence[Regret], title: str) -> Table:
@@ -147,18 +130,6 @@ def _crossovers(crossovers: Sequence[Crossover]) -> Table:
     common = sorted(pairs.values(), key=lambda group: -len(group))[:_MOST_ROWS]
     title = "crossovers: where two ways are equally fast, along mean degree or width"
     return Table.of(title, _CROSSOVERS, common)
-
-
-def _differences(new: Regrets, older: Regrets) -> Iterable[Table | Note]:
-    """Yield the tables of differences from an older result, and a note that counts points."""
-    pairs = moved_crossovers(older.crossovers(), new.crossovers())
-    yield Table.of("crossovers that moved: the old and the new interval do not overlap", _MOVED, pairs)
-    old = {point.place: point for point in older.points if point.is_decided}
-    points = [(old[point.place], point) for point in new.points if point.is_decided and point.place in old]
-    changed = [(a, b) for a, b in points if is_slower(a, b.fastest) and is_slower(b, a.fastest)]
-    yield Table.of("points at which the fastest way changed", _CHANGED, changed[:_MOST_ROWS])
-    count = units.count(len(points), "point")
-    yield Note(f"{count} decided in both results; the fastest way changed at {len(changed)}")
 
 
 def _left_out(points: Iterable[Point]) -> list[str]:

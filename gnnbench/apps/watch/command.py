@@ -72,7 +72,8 @@ def run(options: argparse.Namespace) -> int:
         return INTERRUPTED
     sys.stdout.flush()
     pairs = [pair for step in steps for pair in step.confirmed().values()]
-    if any(kinds(first) & (kinds(second) - {"faster", "less memory"}) for first, second in pairs):
+    changes = set().union(*(kinds(first) & kinds(second) for first, second in pairs))
+    if changes - {"faster", "less memory"}:
         return SLOWER
     return NOT_JUDGED if steps and all("first" in step.failed for step in steps) else NOTHING_SLOWER
 

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from ...engine.drive import coordinator, settle
 from ...engine.drive.bisect import bisection
 from ...engine.ground.errors import UsageError
 from ...engine.interfaces import Listener
+from ...engine.judge.comparison import Comparison
 from ...engine.process.plan import Plan
 from ...engine.process.variants import prepare, variant
 from ...engine.process.variants.variant import Prepared
@@ -50,9 +52,8 @@ class Watch:
         state, plan = self._state, self._plan
         last = state.neighbours[-1] if state.neighbours else None
         new_versions = self._watched.versions(plan.since, plan.until, last.head if last else None)
-        versions.anchor(
-            plan.anchor, new_versions, self._watched
-        )  # refuses an unknown commit before the steps
+        # An anchor that does not exist is refused before the first step.
+        versions.anchor(plan.anchor, new_versions, self._watched)
         state.begin(self._watched.text)
         last_ran = max((step.number for step in state.steps if step.ran), default=0)
         for step in state.steps:
@@ -141,6 +142,10 @@ class Watch:
         if ends is None:
             return None
         repeat = step.first and step.first.repeat
+        compared = None
+        if step.again and ends == (step.base.variant, step.head.variant):
+            rows = [row for row in step.again.rows if row.fullname in names]
+            compared = replace(step.again, comparison=Comparison(rows))
         ends_seconds = min(self._plan.total_seconds, self._plan.search_seconds / 2)
         plan = replace(
             self._plan,
@@ -149,7 +154,7 @@ class Watch:
             per_benchmark_seconds=max(self._plan.per_benchmark_seconds, ends_seconds / len(names)),
             total_seconds=self._plan.search_seconds,
         )
-        bisected = bisection.run(*ends, plan, self._listener)
+        bisected = bisection.run(*ends, plan, self._listener, compared)
         if bisected.unfinished == bisection.INTERRUPTED:
             raise KeyboardInterrupt
         return {"search": bisected}
@@ -159,25 +164,20 @@ def _same_files(step: Step, base: Prepared, head: Prepared) -> bool:
     """Return whether two builds have the same files, except for metadata and version strings."""
     if len(base.trees) != 1 or len(head.trees) != 1:
         return False
-    trees, names = (base.trees[0], head.trees[0]), (step.base.name, step.head.name)
-    sizes = [
-        {
-            file: path.stat().st_size
-            for path in tree.rglob("*")
-            if path.is_file() and not _INSTALLED.search(file := str(path.relative_to(tree)))
-        }
-        for tree in trees
-    ]
+    return _hashes(base.trees[0], step.base.name) == _hashes(head.trees[0], step.head.name)
 
-    def content(side: int, file: str) -> bytes:
-        text, name = (trees[side] / file).read_bytes(), names[side]
-        # A version such as 1.5 may also be a number in the code.
-        return text.replace(name.encode(), b"VERSION") if name.count(".") > 1 else text
 
-    small_first = sorted(sizes[0], key=sizes[0].__getitem__)  # a difference is found sooner
-    return sizes[0].keys() == sizes[1].keys() and all(
-        content(0, file) == content(1, file) for file in small_first
-    )
+def _hashes(tree: Path, version: str) -> dict[str, bytes]:
+    """Return a hash of each file of a build, by path. The name of the version is not hashed."""
+    is_unique = version.count(".") > 1  # a version such as 1.5 may also be a number in the code
+    hashes = {}
+    for path in tree.rglob("*"):
+        file = str(path.relative_to(tree))
+        if path.is_file() and not _INSTALLED.search(file):
+            content = path.read_bytes()
+            content = content.replace(version.encode(), b"VERSION") if is_unique else content
+            hashes[file] = hashlib.sha256(content).digest()
+    return hashes
 
 
 def _seed(step: Step, *names: str) -> int:

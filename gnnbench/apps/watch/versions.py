@@ -3,8 +3,9 @@
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cached_property
 from pathlib import Path
 
 from packaging.version import InvalidVersion
@@ -47,17 +48,17 @@ class Watched:
     """The folder that relative paths start from."""
     clone: str | None = None
     """The package's repository, `DIR[@REF]`."""
-    _commit: Commit | None = field(init=False, default=None)
 
-    def __post_init__(self) -> None:
-        """Check the text, and read the commit in it."""
+    @cached_property
+    def _commit(self) -> Commit | None:
+        """The newest commit to watch. None if a package is watched."""
         if ":" not in self.text and not self.text.startswith((".", "/", "~")):
-            variant.pinned(f"{self.text}==0")
-            return
+            variant.pinned(f"{self.text}==0")  # refuses what is no name of a package
+            return None
         parts = variant.parse(shlex.join([self.text]))
         if not self.text.startswith("git:"):
             raise UsageError(f"{self.text!r} cannot be watched: give a package, git:REF or git:DIR@REF")
-        object.__setattr__(self, "_commit", parts.of(Commit)[0])
+        return parts.of(Commit)[0]
 
     @property
     def is_package(self) -> bool:

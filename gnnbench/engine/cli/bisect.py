@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("good", metavar="GOOD", help=f"the older commit or release: {kinds}")
     parser.add_argument("bad", metavar="BAD", help="the newer commit or release, of the same kind")
     common.declare(parser, _OPTIONS, (common.EFFECT, common.BUILD))
-    text = "find the commit or release that changed outputs; time nothing"
+    text = "find the commit or release that changed outputs; time nothing, so --budget has no effect"
     parser.add_argument("--outputs", action="store_true", help=text)
     common.add_output(parser)
 
@@ -39,22 +39,21 @@ def run(options: argparse.Namespace) -> int:
         seed=secrets.randbits(32),
     )
     environment.let_idle_threads_sleep()
-    arguments = options.good, options.bad, plan
-    if options.outputs:
-        with Progress() as progress:
-            result = outputs.run(*arguments, progress)
-        with common.saving(options.json, result):
+    with Progress() as progress:
+        search = outputs if options.outputs else bisection
+        result = search.run(options.good, options.bad, plan, progress)
+    if result.unfinished:
+        streams.say(f"{result.unfinished}; repeat the command to continue")
+    with common.saving(options.json, result):
+        if isinstance(result, outputs.BisectedOutputs):
             streams.show(show.of_outputs(result, verbose=options.verbose))
+        else:
+            streams.show(show.document(result, verbose=options.verbose))
+    if result.unfinished == bisection.INTERRUPTED:
+        return INTERRUPTED
+    if isinstance(result, outputs.BisectedOutputs):
         has_compared = any(agreement.status != "not compared" for agreement in result.results.values())
         return SLOWER if result.changes else NOTHING_SLOWER if has_compared else NOT_JUDGED
-    with Progress() as progress:
-        bisected = bisection.run(*arguments, progress)
-    if bisected.unfinished:
-        streams.say(f"{bisected.unfinished}; repeat the command to continue")
-    with common.saving(options.json, bisected):
-        streams.show(show.document(bisected, verbose=options.verbose))
-    if bisected.unfinished == bisection.INTERRUPTED:
-        return INTERRUPTED
-    counts = bisected.verdicts
+    counts = result.verdicts
     is_inconclusive = not counts["faster"] and (counts["undecided"] or counts["incomparable"] or not counts)
     return SLOWER if counts["slower"] else NOT_JUDGED if is_inconclusive else NOTHING_SLOWER

@@ -15,7 +15,7 @@ from ..ground.codec import UNSAVED
 from ..ground.errors import UsageError, unknown_name
 from ..ground.labels import Labels
 from ..judge.paired_ratios import PairedRatios
-from ..judge.verdict import Judgement, Thresholds
+from ..judge.verdict import Judgement, Thresholds, check_mean
 from ..store.run_file import Benchmark, RunFile
 from .runs import check_alike, contended_on, seconds, timings, without_times
 
@@ -131,16 +131,17 @@ def compare(runs: Sequence[RunFile], axis: Axis, thresholds: Thresholds) -> Alon
     pairs, axis = paired.pairs, replace(axis, base=paired.base)
     column = {name: number for number, name in enumerate(names)}
     base, head = [column[row.base] for row in pairs], [column[row.fullname] for row in pairs]
-    ratios = PairedRatios.of(timings(runs, names)[0], base, head)
+    ratios, mean_ratios = (PairedRatios.of(times, base, head) for times in timings(runs, names))
     by_value: dict[str, list[int]] = {}
     for number, row in enumerate(pairs):
         if ratios.counts[number]:
             by_value.setdefault(row.value, []).append(number)
     family = int(np.isfinite(ratios.errors).sum())
-    rows = tuple(
-        _row(row, ratios.judge(number, thresholds, family), axis, by_name[row.fullname], by_name[row.base])
-        for number, row in enumerate(pairs)
-    )
+    rows = []
+    for number, row in enumerate(pairs):
+        judgement, mean = (side.judge(number, thresholds, family) for side in (ratios, mean_ratios))
+        judgement = check_mean(judgement, mean, thresholds)
+        rows.append(_row(row, judgement, axis, by_name[row.fullname], by_name[row.base]))
     means = tuple(
         Mean(value, ratios.judge_mean(numbers, thresholds), len(numbers))
         for value, numbers in by_value.items()
@@ -148,7 +149,7 @@ def compare(runs: Sequence[RunFile], axis: Axis, thresholds: Thresholds) -> Alon
     processes = int(ratios.counts.max(initial=0))
     files = tuple(str(run.path) for run in runs)
     alone, ambiguous = paired.alone, paired.ambiguous
-    return Along(axis.field, paired.base, files, thresholds, rows, means, processes, alone, ambiguous)
+    return Along(axis.field, paired.base, files, thresholds, tuple(rows), means, processes, alone, ambiguous)
 
 
 def _row(pair: Pair, judgement: Judgement, axis: Axis, head: list[Benchmark], base: list[Benchmark]) -> Row:

@@ -46,7 +46,7 @@ def merge(paths: Sequence[Path]) -> dict[str, Any]:
         texts = ", ".join(str(shard or "no shard") for shard in shards)
         raise UsageError(f"the shards are {texts}: give one file for each from 1/{count} to {count}/{count}")
     parts.sort(key=lambda part: part.shard.number if part.shard else 0)
-    first = max(parts, key=lambda part: part.result is not None)  # an interrupted run has no verdicts
+    first = next((part for part in parts if part.result), parts[0])  # an interrupted run has no verdicts
     path_by_name: dict[str, Path] = {}
     for part in parts:
         if difference := _difference(first, part):
@@ -94,14 +94,15 @@ def _difference(first: _Part, other: _Part) -> str:
     is_ab = kind(first.content) == "ab"
     if kind(other.content) != kind(first.content):
         return "format: a run file and a result of gnnbench ab"
-    results = [part.result for part in (first, other) if part.result]
     # The level depends on the number of shards.
+    results = [part.result for part in (first, other) if part.result]
     thresholds = [replace(result.thresholds, family_level=1.0) for result in results]
-    if first.settings != other.settings or thresholds[1:] not in ([], thresholds[:1]):
+    if first.settings != other.settings or thresholds[:1] != thresholds[-1:]:
         return "settings"
     for name in ("base", "head"):
-        sides = [side for result in results if (side := getattr(result, name)).commits or is_ab]
-        if sides[1:] not in ([], sides[:1]):
+        sides = [getattr(result, name) for result in results]
+        has_commits = all(side.commits for side in sides)
+        if sides[:1] != sides[-1:] and (is_ab or has_commits):
             return f"{name}: {' and '.join(side.title for side in sides)}"
     return ""
 
@@ -129,5 +130,6 @@ def _join_results(results: Sequence[Result]) -> Result:
         contention_share=max(shares, default=None),  # of the busiest machine
         interrupted=any(part.interrupted for part in results),
         shard=None,
+        control=None,  # rows of a shard whose control fails say so
         notes=tuple(dict.fromkeys(note for part in results for note in part.notes)),
     )

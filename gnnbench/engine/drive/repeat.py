@@ -5,9 +5,11 @@ import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
+from ..ground import git
 from ..ground.errors import UsageError
 from ..ground.packages import version
 from ..process.plan import Plan
@@ -27,7 +29,7 @@ class Commands:
     ab: str
     """The command that compares the benchmarks again."""
     bisect: str | None
-    """The command that finds the change. None without two versions of one project, or with `--plant`."""
+    """The command that finds the change. None without ends of a bisection, or with `--plant`."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Repeat:
     """The older side, as a variant."""
     head: str
     ends: tuple[str, str] | None = None
-    """Good and bad end of a bisection. None if the sides are not two versions of one project."""
+    """Good and bad end of a bisection. None if there is nothing to search: see `ends_of`."""
     options: tuple[str, ...] = ()
     """Options of `gnnbench ab`."""
     pytest: tuple[str, ...] = ()
@@ -79,7 +81,8 @@ class Repeat:
 
 def of_variants(base: Prepared, head: Prepared, plan: Plan, suite: Suite) -> Repeat:
     """Return how commands compare two variants again. `suite`: the tests that both sides collected."""
-    ends = ends_of(variant.parse(base.text), variant.parse(head.text), clean=not head.dirty)
+    sides = variant.parse(base.text), variant.parse(head.text)
+    ends = ends_of(*sides, plan.folder, clean=not head.dirty)
     words = tuple(word for word in plan.arguments if word not in suite.places)
     return Repeat(base.text, head.text, ends, plan.options, words, suite.places, suite.rootdir)
 
@@ -96,28 +99,40 @@ def of_runs(base: RunFile, head: RunFile, options: tuple[str, ...]) -> Repeat | 
         return None
     if older == newer:
         return None  # the difference is neither a commit nor a version
-    return Repeat(older.text, newer.text, ends_of(older, newer, clean=True), options)
+    return Repeat(older.text, newer.text, ends_of(older, newer, Path(), clean=True), options)
 
 
-def ends_of(base: Variant, head: Variant, *, clean: bool) -> tuple[str, str] | None:
+def ends_of(base: Variant, head: Variant, root: Path, *, clean: bool) -> tuple[str, str] | None:
     """Return the good and the bad end of a bisection: commits of one repository, or releases of one package.
 
-    Returns None if the sides are neither. `clean`: whether the working tree has no known uncommitted changes.
+    Returns None if the sides are neither, or if the second commit directly follows the first. `root`: the
+    folder from which paths start. `clean`: whether the working tree has no known uncommitted changes.
     """
     older, newer = (
         side.parts[0] if len(side.parts) == 1 and isinstance(side.parts[0], Commit) else None
         for side in (base, head)
     )
-    if older and newer:
-        return (base.text, head.text) if older.folder == newer.folder else None
     is_working_tree = head.text == WORKING_TREE
-    if older and older.folder is None:
-        return (base.text, "git:HEAD") if is_working_tree and clean else None
+    if older and older.folder is None and is_working_tree and clean:
+        newer = Commit("HEAD")
+        head = Variant(str(newer))
+    if older and newer:
+        is_searchable = older.folder == newer.folder and not _is_next(older, newer, root)
+        return (base.text, head.text) if is_searchable else None
     package, other = map(_package, (base, head))
     if package and is_working_tree and (installed := version(package)):
         # Package indexes have no local parts of versions, such as `+cpu`.
         return base.text, f"{base.text.partition('=')[0]}=={installed.partition('+')[0]}"
     return (base.text, head.text) if package and package == other else None
+
+
+def _is_next(older: Commit, newer: Commit, root: Path) -> bool:
+    """Return whether no commit lies between two commits of a repository. False if that is unknown."""
+    with suppress(UsageError):  # this clone lacks a commit
+        repository = older.repository(root)
+        ends = repository.commit(older.ref), repository.commit(newer.ref)
+        return len(git.commits_between(repository.root, *ends)) == 1
+    return False
 
 
 def _package(side: Variant) -> str | None:

@@ -54,14 +54,11 @@ def regrets(*points, effect=0.03, environment=ENVIRONMENT):
     return Regrets(tuple(points), effect, environment)
 
 
-def grid(more=1.0):
-    """Return regrets on two kinds of graphs at two widths, one way left out, and a point without any way.
-
-    `more` is a factor on the time of the call.
-    """
+def grid():
+    """Return regrets on two kinds of graphs at two widths, one way left out, and a point without any way."""
     points = []
     for kind in ("uniform:12", "hub:12"):
-        for hidden, factor in ((8, more), (64, 1.6 * more)):
+        for hidden, factor in ((8, 1.0), (64, 1.6)):
             points += line(0.5 * factor, 0.9 * factor, 2.5 * factor, kind=kind, others={"hidden": hidden})
     points[1] = replace(points[1], is_decided=False)
     points[3] = replace(points[3], left_out={"scatter_max on sparse": "torch_scatter is not installed"})

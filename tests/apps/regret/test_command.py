@@ -91,17 +91,6 @@ def test_without_any_time_the_exit_code_is_3(tmp_path, call):
     assert "not timed at 1 point: a (b)" in out
 
 
-def test_what_another_release_moved(tmp_path, call):
-    new, old = (
-        saved(tmp_path / f"{name}.json", regrets(*line(*ratios)))
-        for name, ratios in (("new", (1 / 2, 8)), ("old", (1 / 8, 2)))
-    )
-    status, out, _ = call("regret", "--from", new, "--against", old)
-    assert status == 0
-    assert "crossovers that moved" in out
-    assert "2 points decided in both results" in out
-
-
 def test_maps_of_a_saved_result(tmp_path, call):
     file = saved(tmp_path / "r.json", regrets(*line(1 / 2, 2)))
     status, out, err = call("regret", "--from", file, "--maps", "new/maps")
@@ -139,8 +128,6 @@ def test_maps_of_a_saved_result(tmp_path, call):
         ("--effect 0", "effect '0' must lie"),
         ("--json nowhere/r.json", "nowhere/r.json cannot be written"),
         ("--from old.json --json new.json", "--from measures nothing: leave --json out"),
-        ("--against old.json --json old.json", "old.json is also an input file"),
-        ("--against nowhere.json", "nowhere.json"),
         ("--from bad.json", "bad.json: damaged at $.effect"),
         ("--maps old.json", "the folder old.json cannot be written (File exists); make it writable, or"),
     ],

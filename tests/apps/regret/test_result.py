@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from gnnbench.apps.regret.race import Ratio
-from gnnbench.apps.regret.result import Point, Regrets, moved_crossovers
+from gnnbench.apps.regret.result import Point, Regrets
 from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.codec import as_text
 from gnnbench.engine.ground.errors import UsageError
@@ -151,20 +151,3 @@ def test_a_crossover_of_ratios_that_are_one_is_between_its_points():
     ]
     (found,) = regrets(*points).crossovers()
     assert 2 <= found.low <= found.at <= found.high <= 4
-
-
-def test_a_crossover_moved_if_the_intervals_have_nothing_in_common():
-    old, same, new = (
-        regrets(*line(*ratios)).crossovers() for ratios in ((1 / 8, 2), (1 / 8.1, 2), (1 / 2, 8))
-    )
-    assert moved_crossovers(old, same) == []
-    assert moved_crossovers(old, new) == [(old[0], new[0])]
-    assert moved_crossovers([], new) == []
-    others = regrets(*line(1 / 2, 8, kind="rmat:12")).crossovers()
-    assert moved_crossovers(old, others) == []
-
-
-def test_ways_that_cross_twice_are_compared_with_the_crossover_nearby():
-    both = regrets(*line(1 / 2, 2, 1 / 2, 2)).crossovers()
-    assert [one.below for one in both] == [CALL, SORTED, CALL]
-    assert moved_crossovers(both, both) == []

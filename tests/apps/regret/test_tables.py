@@ -8,20 +8,19 @@ from gnnbench.engine.show.markdown_text import Markdown
 from tests.apps.regret.results import CALL, OTHER, PLACE, SORTED, grid, line, point, regrets
 from tests.gfm import render
 
-CHANGED = "points at which the fastest way changed"
 HOSTILE = "a\x1b[2J\u202eb<script>|`\n" + "x" * 5000
 
 
-def tables(found, older=None):
-    return {block.heading: block for block in document(found, older) if isinstance(block, Table)}
+def tables(found):
+    return {block.heading: block for block in document(found) if isinstance(block, Table)}
 
 
-def notes(found, older=None):
-    return [block.text for block in document(found, older) if isinstance(block, Note)]
+def notes(found):
+    return [block.text for block in document(found) if isinstance(block, Note)]
 
 
-def rows(found, title, older=None):
-    return next((table.rows for name, table in tables(found, older).items() if name.startswith(title)), [])
+def rows(found, title):
+    return next((table.rows for name, table in tables(found).items() if name.startswith(title)), [])
 
 
 def test_each_call_has_a_row_with_its_worst_point_and_the_median_of_all():
@@ -59,22 +58,6 @@ def test_crossovers_of_the_same_ways_are_one_row():
     assert rows(regrets(point()), "crossovers") == []
 
 
-def test_what_moved_since_an_older_result_is_a_table():
-    old, new = regrets(*line(1 / 8, 2)), regrets(*line(1 / 2, 8))
-    assert rows(new, "crossovers that moved", new) == []
-    (row,) = rows(new, "crossovers that moved", old)
-    assert (row[:4], row[6]) == ((CALL, SORTED, "fwd", "mean degree"), "uniform:12 d2 w8")
-    assert "2 points decided in both results; the fastest way changed at 0" in notes(new, old)
-    turned = regrets(*line(2, 2))
-    (row,) = rows(turned, CHANGED, old)
-    assert row == ("fwd", "uniform:12 d2 w8", CALL, SORTED)
-    assert "2 points decided in both results; the fastest way changed at 1" in notes(turned, old)
-    undecided = regrets(*(replace(one, is_decided=False) for one in turned.points))
-    assert rows(undecided, CHANGED, old) == rows(turned, CHANGED, undecided) == []
-    unsure = regrets(*line(2, 2, error=0.5))
-    assert rows(unsure, CHANGED, old) == rows(old, CHANGED, unsure) == []
-
-
 def test_ways_that_are_left_out_have_a_line_with_the_number_of_points():
     one, two = line(0.5, 2)
     left = {"a on b": "b is not installed"}
@@ -95,7 +78,7 @@ def test_names_from_a_file_control_nothing():
     ways = tuple(replace(way, fastest_same_structure=way.fastest_same_structure and HOSTILE) for way in ways)
     found = regrets(replace(one, ways=ways, fastest=ways[2].name, place=replace(one.place, dtype=HOSTILE)))
     for width in (None, 80):
-        text = Terminal(width).write(document(found, found))
+        text = Terminal(width).write(document(found))
         assert not set(text) & set("\x1b\u202e")
-    page = render(Markdown().write(document(found, found)))
+    page = render(Markdown().write(document(found)))
     assert set(page.tags) <= {"table", "thead", "tbody", "tr", "th", "td", "code", "br", "ul", "li", "p"}

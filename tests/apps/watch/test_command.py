@@ -190,7 +190,8 @@ def made_up(tmp_path, monkeypatch):
             assert its.per_benchmark_seconds == (10.0 if its.only else 1.0), "alone, it has the time of all"
             return answer(*[one for one in rows if its.only is None or one.fullname in its.only])
 
-        def searched(_good, _bad, its, _watcher):
+        def searched(_good, _bad, its, _watcher, ends):
+            run.ends = ends and [row.fullname for row in ends.rows]
             assert its.per_benchmark_seconds == 5.0, "half of the time is for the ends"
             return call(bisected(LINE, "slower", findings=[finding(LINE, 1, 2, a=1.2)]))
 
@@ -236,6 +237,15 @@ def test_a_search_that_fails_again_makes_no_step_new(made_up, monkeypatch):
     assert made_up.new[-1] == "0003-anchor-4.json"
     made_up()
     assert made_up.new == []
+
+
+def test_a_search_between_the_same_commits_does_not_compare_them_again(made_up, monkeypatch):
+    made_up()
+    assert made_up.ends is None
+    monkeypatch.setattr(Watched, "ends", lambda _, base, head: (base.variant, head.variant))
+    shutil.rmtree(made_up().folder)
+    made_up()
+    assert made_up.ends == ["test_a.py::b"]
 
 
 def test_a_new_step_replaces_none_when_files_are_missing(made_up, tmp_path):

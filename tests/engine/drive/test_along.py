@@ -62,6 +62,18 @@ def test_what_was_disturbed_is_no_evidence(tmp_path):
     assert row.judgement.reason == "no process timed both"
 
 
+def test_a_mean_that_contradicts_the_fast_calls_leaves_a_row_undecided(tmp_path):
+    files = families(5)
+    for one in files:
+        (process,) = one["benchmarks"][0]["extra_info"]["gnnbench"]["measurement"]["processes"]  # op0 on pyg
+        for block in process["blocks_ns"][::4]:
+            block[:] = [100 * time for time in block]
+    rows = compared(tmp_path, *files).rows
+    assert [row.judgement.verdict for row in rows] == 3 * ["undecided"] + 9 * ["slower"]
+    assert rows[0].judgement.ratio < 1
+    assert rows[0].judgement.reason.startswith("the mean time of a block")
+
+
 def test_without_rounds_there_is_no_ratio(tmp_path):
     whole = plain(1, data=False)
     for number, one in enumerate(whole["benchmarks"]):

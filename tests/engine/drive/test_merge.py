@@ -10,6 +10,7 @@ from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.ground.shard import Shard
 from gnnbench.engine.judge.comparison import Compared, Comparison
+from gnnbench.engine.judge.control import Control
 from gnnbench.engine.judge.verdict import Judgement, Thresholds
 from gnnbench.engine.store import run_file
 from tests.run_files import ENVIRONMENT, content, entry, plain, save
@@ -74,7 +75,7 @@ def test_run_files_become_one_that_can_be_read_and_compared(tmp_path, capsys):
 
 def test_results_of_ab_become_one_that_can_be_read(tmp_path):
     parts = [
-        ab(1, contention_share=0.4),
+        ab(1, contention_share=0.4, control=Control(5, 1.0, 0.9, 1.1)),
         ab(2, notes=("one note",), interrupted=True),
         ab(3, notes=("one note",)),
     ]
@@ -88,6 +89,7 @@ def test_results_of_ab_become_one_that_can_be_read(tmp_path):
         "notes": ["one note"],
         "contention_share": 0.4,  # of the busiest machine
         "shard": None,
+        "control": None,  # a control tells about one machine
     }
     assert {name: whole[name] for name in joined} == joined
 

@@ -5,6 +5,7 @@ import pytest
 
 from gnnbench.engine.drive.repeat import MOST_IDS, Repeat, ends_of
 from gnnbench.engine.process.variants.variant import parse
+from tests.engine.process.variants.repositories import commit, without_settings
 
 GIT = Repeat("git:main", ".", ("git:main", "git:HEAD"), places=("tests",))
 
@@ -72,8 +73,17 @@ def test_commands_can_be_copied_whatever_the_names():
         ("git:main pip:a==1", ".", None),
     ],
 )
-def test_a_bisection_needs_two_versions_of_one_thing(base, head, expected, monkeypatch):
+def test_a_bisection_needs_two_versions_of_one_thing(base, head, expected, monkeypatch, tmp_path):
     monkeypatch.setattr("gnnbench.engine.drive.repeat.version", {"torch-geometric": "9.9+cpu"}.get)
-    assert ends_of(parse(base), parse(head), clean=True) == expected
+    assert ends_of(parse(base), parse(head), tmp_path, clean=True) == expected
     if (base, head) == ("git:main", "."):
-        assert ends_of(parse(base), parse(head), clean=False) is None, "in no commit"
+        assert ends_of(parse(base), parse(head), tmp_path, clean=False) is None, "in no commit"
+
+
+def test_between_neighbouring_commits_there_is_nothing_to_search(tmp_path, monkeypatch):
+    without_settings(monkeypatch)
+    for version in range(3):
+        commit(tmp_path, version)
+    working_tree = parse(".")
+    found = [ends_of(parse(f"git:HEAD~{number}"), working_tree, tmp_path, clean=True) for number in (1, 2)]
+    assert found == [None, ("git:HEAD~2", "git:HEAD")]

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from pathlib import Path
+from typing import TypeVar
 
 from ...ground import codec, units
 from ...ground.cpu import RealTime
@@ -38,6 +40,8 @@ from ..settle import apply_excuses
 from .history import History, Place
 
 INTERRUPTED = "interrupted"
+TIME_IS_USED_UP = "the time is used up"
+_State = TypeVar("_State")
 
 
 @dataclass(frozen=True)
@@ -120,15 +124,19 @@ def preparer(history: History, plan: Plan, watcher: Listener, stack: ExitStack) 
     return cache(lambda position: stack.enter_context(prepared(variants[position], plan.folder, watcher)))
 
 
-def run(good: str, bad: str, plan: Plan, watcher: Listener) -> Bisected:
-    """Find the versions between two variants at which the times of benchmarks changed."""
+def run(good: str, bad: str, plan: Plan, watcher: Listener, ends: Result | None = None) -> Bisected:
+    """Find the versions between two variants at which the times of benchmarks changed.
+
+    `ends`: the comparison of the two variants. If None, they are compared first.
+    """
     history = History.between(good, bad, plan.folder)
     with ExitStack() as stack:
-        return _Bisection(history, preparer(history, plan, watcher, stack), plan, watcher).run()
+        return _Bisection(history, preparer(history, plan, watcher, stack), plan, watcher).run(ends)
 
 
-def _key(history: History, plan: Plan) -> str:
-    """Return a hash of everything that measurements depend on, including the content of the test files."""
+def state_file(history: History, plan: Plan) -> Path:
+    """Return the file of a bisection's state. Its name depends on all that measurements depend on."""
+    assert plan.cache
     folder = plan.folder
     words = [folder / word.partition("::")[0] for word in plan.arguments]
     paths = [path for path in words if os.path.exists(path)]  # noqa: PTH110 - no error if it cannot be a path
@@ -142,7 +150,14 @@ def _key(history: History, plan: Plan) -> str:
         [(file, file.read_bytes()) for file in sorted(files) if file.is_file()],
         (replace(plan, seed=0), digest(Prepared(""), plan.arguments, folder)),
     )
-    return hashlib.sha256(repr(inputs).encode()).hexdigest()[:24]
+    return plan.cache / "bisect" / f"{hashlib.sha256(repr(inputs).encode()).hexdigest()[:24]}.json"
+
+
+def saved_state(file: Path, kind: type[_State]) -> _State | None:
+    """Return the state that an interrupted bisection has saved. None if it is missing or damaged."""
+    with suppress(OSError, ValueError):
+        return codec.decode(json.loads(file.read_bytes()), kind)
+    return None
 
 
 class _Bisection:
@@ -152,19 +167,17 @@ class _Bisection:
         self, history: History, ready: Callable[[int], Prepared], plan: Plan, watcher: Listener
     ) -> None:
         self._history, self._ready, self._plan, self._watcher = history, ready, plan, watcher
-        assert plan.cache
         self._begin = RealTime.seconds()
         self._searches: dict[str, Search] = {}  # of each benchmark that is slower or faster at the bad end
         self._trials: dict[str, Trial] = {}
-        self._file, self._saved = plan.cache / "bisect" / f"{_key(history, plan)}.json", Saved()
-        with suppress(OSError, ValueError):  # the file is missing or damaged: start from the beginning
-            self._saved = codec.decode(json.loads(self._file.read_bytes()), Saved)
+        self._file = state_file(history, plan)
+        self._saved = saved_state(self._file, Saved) or Saved()
         # What prevented a measurement may be gone, such as a full disk.
         self._saved.measured = [step for step in self._saved.measured if not step.broken]
 
-    def run(self) -> Bisected:
+    def run(self, ends: Result | None) -> Bisected:
         """Bisect. If the user interrupts the run or the time is used up, return the results so far."""
-        ends = self._compare_ends()
+        ends = ends or self._compare_ends()
         try:
             unfinished = INTERRUPTED if ends.interrupted else self._search(ends)
             findings = self._findings(ends, inspected=True)
@@ -223,7 +236,7 @@ class _Bisection:
             while position_and_names := next_position(self._searches):
                 passed = RealTime.seconds() - self._begin
                 if passed > self._plan.total_seconds:
-                    return "the time is used up"
+                    return TIME_IS_USED_UP
                 self._watcher.update({}, passed, self._plan.total_seconds - passed)
                 measurement = self._measure(pairs, *position_and_names)
                 self._saved.measured.append(measurement)

@@ -48,10 +48,9 @@ def bisection(tmp_path, monkeypatch):
         monkeypatch.setattr(module.prepare, "prepared", prepare)
         monkeypatch.setattr(module.History, "between", lambda *_: History(tuple(steps)))
 
-        def run(watcher=None, **more):
-            return module.run(
-                "git:good", "git:bad", setting(tmp_path, build="make", **more), watcher or Watcher()
-            )
+        def run(watcher=None, ends=None, **more):
+            plan = setting(tmp_path, build="make", **more)
+            return module.run("git:good", "git:bad", plan, watcher or Watcher(), ends)
 
         return run
 
@@ -88,6 +87,14 @@ def test_a_change_is_found_beside_what_cannot_be_measured(bisection):
     assert found.unmeasured["4"] == "no compiler"
     assert found.unmeasured["5"] == "a: head: raised: KeyError"
     assert "not today" in found.unmeasured["3"]
+
+
+def test_ends_that_were_compared_are_not_compared_again(bisection, monkeypatch):
+    run = bisection(OLD, NEW, NEW)
+    first = run()
+    monkeypatch.setattr(module.coordinator, "run", Mock(side_effect=AssertionError))
+    again = run(ends=first.ends)
+    assert (again.ends, places(again)) == (first.ends, [("0", "1", ["a"])])
 
 
 class Interrupting(Watcher):
@@ -128,7 +135,7 @@ def test_a_state_belongs_to_the_ends_the_setting_and_the_suite_as_it_is(tmp_path
     def key(end="git:a", *arguments, installed="", **more):
         monkeypatch.setattr(module, "digest", lambda *_: installed)
         line = History((Candidate("good", "git:good"), Candidate("bad", end)))
-        return module._key(line, setting(tmp_path, arguments=arguments, **more))
+        return module.state_file(line, setting(tmp_path, arguments=arguments, **more))
 
     (tmp_path / "suite").mkdir()
     (tmp_path / "suite" / "test_a.py").write_text("1")
