@@ -26,6 +26,7 @@ from ..process.plan import PairSettings, Plan
 from ..process.returned import HEAD_RAISES
 from ..process.turns import SAME_CODE
 from ..process.variants import outcome
+from ..process.variants.startup import THREAD
 from ..process.variants.variant import Prepared
 from . import confirm, repeat
 from .inspector import Inspector
@@ -195,8 +196,8 @@ class _Run:
         skipped = [
             row.text for trial in self._trials.values() if (row := trial.not_timed) and row.kind == "skipped"
         ]
-        reason = self._pairs.shared.why_no_forks
-        starts = [f"each pair of processes was started anew, because {reason}"] if reason else []
+        is_slow = self._pairs.shared.why_no_forks == THREAD
+        starts = [f"each pair of processes was started anew, because {THREAD}"] if is_slow else []
         return [*self._notes, *starts, *outcome.skips(skipped, outcome.BOTH_SKIP)]
 
     def run_pair(self) -> bool:

@@ -109,4 +109,6 @@ def array_of(value: Any) -> NDArray[Any]:
     value = torch.Tensor.detach(value).resolve_conj().resolve_neg()
     if str(value.dtype).removeprefix("torch.") in _NARROW:
         value = value.to(torch.float32)
-    return np.asarray(value.cpu().as_subclass(torch.Tensor).numpy())
+    value = value.cpu()
+    is_plain = type(value) is torch.Tensor  # torch 2.4 cannot make it one in a TorchDispatchMode
+    return np.asarray((value if is_plain else value.as_subclass(torch.Tensor)).numpy())
