@@ -34,6 +34,12 @@ def of(function, *args, **options):
     return measure_cost(lambda: Call(function, args, {}), **options)
 
 
+def use_clock(monkeypatch, seconds, thread, process):
+    clock = SimpleNamespace(seconds=seconds, thread_nanoseconds=thread, process_nanoseconds=process)
+    for module in (cost, cpu):
+        monkeypatch.setattr(module, "RealTime", clock)
+
+
 def test_what_a_call_executes_is_counted_and_the_same_each_time():
     found, codes = of(lambda: len(str(loop(100))))
     assert found.steps > 200
@@ -109,13 +115,7 @@ def test_where_other_threads_work_cpu_time_counts_if_none_waits_in_a_loop(monkey
         now["thread"] += 1_000_000
         now["process"] += int(1_000_000 * (1 + others))
 
-    clock = SimpleNamespace(
-        seconds=lambda: now["thread"] / 1e9,
-        thread_nanoseconds=lambda: now["thread"],
-        process_nanoseconds=lambda: now["process"],
-    )
-    monkeypatch.setattr(cost, "RealTime", clock)
-    monkeypatch.setattr(cpu, "RealTime", clock)
+    use_clock(monkeypatch, lambda: now["thread"] / 1e9, lambda: now["thread"], lambda: now["process"])
     monkeypatch.setenv("OMP_WAIT_POLICY", policy)
     found, _ = of(tick)
     assert found.seconds == (1e-3 if known else None)
@@ -135,11 +135,7 @@ def test_a_call_waits_while_its_threads_sleep_but_not_for_a_core(monkeypatch, fo
     def cpu_ns():
         return 1_000_000 * len(calls)
 
-    clock = SimpleNamespace(
-        seconds=lambda: 3e-3 * len(calls), thread_nanoseconds=cpu_ns, process_nanoseconds=cpu_ns
-    )
-    monkeypatch.setattr(cost, "RealTime", clock)
-    monkeypatch.setattr(cpu, "RealTime", clock)
+    use_clock(monkeypatch, lambda: 3e-3 * len(calls), cpu_ns, cpu_ns)
     monkeypatch.setattr(cost, "_running_ns", lambda: cpu_ns() * (1 + for_cores_ms))
     found, _ = of(calls.append, 0)
     assert found.waiting == pytest.approx(waiting)
@@ -159,7 +155,6 @@ def test_calls_on_a_gpu_are_timed_by_its_clock():
         (Cost(100, 10e-3), Cost(100, 1e-3), 0.1),
         (Cost(100, 1e-6), Cost(100, 1.55e-6), None),
         (Cost(100, 1e-6), Cost(100, 1e-5), 10.0),
-        (Cost(1000, None), Cost(1050, None), None),
         (Cost(1000, None), Cost(1100, None), 1.1),
         (Cost(1, None), Cost(3, None), None),
         (Cost(0, None), Cost(30, None), 16.0),
