@@ -77,9 +77,8 @@ PARAMETERS = (D * F + F) + (F * F + F) + (F * C + C)
         ),
     ],
 )
-def test_the_least_work_is_what_a_call_takes_and_gives_and_the_products(
-    make_case, operation, platform, direction, numbers, products
-):
+def test_the_least_work_of_a_call(make_case, operation, platform, direction, numbers, products):
+    """What it takes and gives, and the products."""
     case = make_case(operation, platform, direction, hidden=F)
     timed, entries = workload_of(case).timed(), case.graph.num_edges
     found = roofline.least(case, timed.run, timed.inputs)

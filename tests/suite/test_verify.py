@@ -138,9 +138,7 @@ def test_a_graph_s_hubs_allow_the_rounding_of_their_sums(make_case, small_graph,
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("platform", ["torch", "pyg", "sparse", "dgl"])
-def test_gradients_whose_terms_cancel_are_right_within_the_rounding_of_the_terms(
-    make_case, small_graph, platform, dtype
-):
+def test_the_rounding_of_terms_that_cancel_in_a_gradient_is_right(make_case, small_graph, platform, dtype):
     """Each node has one neighbour, so that every softmax is 1 and its gradient 0."""
     nodes = torch.arange(60)
     matching = replace(small_graph, edge_index=torch.stack((nodes.roll(1), nodes)))
@@ -213,11 +211,7 @@ def test_outputs_of_several_parts_are_compared_by_place(make_case, make, directi
         ([100_000], [100_001], r"output\[0\] is 100000, and the reference is 100001$"),
         ({"a": []}, {"a": None}, r"output\['a'\] is \(\), and the reference is None$"),
         ([np.ones(3)], [np.ones((3, 3))], r"output\[0\] is an array \[3\] of float64, and"),
-        (
-            [torch.ones(3)],
-            [torch.ones(3).to_sparse()],
-            r"output\[0\] is strided, and the reference is sparse",
-        ),
+        ([torch.ones(3)], [torch.ones(3).to_sparse()], r"\[0\] is strided, and the reference is sparse"),
         ([object()], [None], r"output\[0\] is a builtins.object, which cannot be compared: pass measure"),
     ],
 )
@@ -341,7 +335,6 @@ def test_complex_numbers_are_compared_in_both_parts(make_case, direction, dtype)
     def run(x):
         return torch.fft.fft(x, dim=0)
 
-    check(case, run, expected=lambda _, x: run(x))
     check(case, run, inputs(), expected=lambda _, x: run(x))
     check(case, lambda x: (run(x), x * 2), expected=lambda _, x: (run(x), x * 2))
     for wrong in (lambda x: x.conj(), lambda x: x + 0.1j, lambda x: x.real.to(kind)):
@@ -373,8 +366,6 @@ def test_an_output_without_a_gradient_has_no_backward_pass(make_case, run):
 @pytest.mark.parametrize(
     ("run", "expected", "told"),
     [
-        (lambda x: [x + 1, x], lambda x: [x + 1], r"the reference lacks output\[1\]"),
-        (lambda x: {"a": x * 2}, lambda x: {"a": x[1:]}, r"output\['a'\] has shape \(60, 8\), the"),
         (
             lambda x: (x * 2, None),
             lambda x: (x * 2, x),

@@ -84,11 +84,8 @@ def test_commits_of_another_repository_are_compared(folder, tmp_path_factory):
     result = affected(folder, "--json", "affected.json", **sides)
     assert result.returncode == 0, result.stderr
     saved = json.loads((folder / "affected.json").read_text())
-    assert {
-        name: one["work"]["changed"]["functions"]
-        for name, one in saved["benchmarks"].items()
-        if one["work"]["changed"]
-    } == {
+    changed = {name: one["work"]["changed"]["functions"] for name, one in saved["benchmarks"].items()}
+    assert changed == {
         "test_suite.py::test_thing[first]": ["thing:helper"],
         "test_suite.py::test_thing[second]": ["thing:helper"],
         "test_suite.py::test_thing[untouched]": [],

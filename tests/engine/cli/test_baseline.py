@@ -150,9 +150,7 @@ def test_records_lie_in_pytest_s_rootdir(tmp_path, monkeypatch, capsys, folder, 
 
 @pytest.mark.parametrize("file", ["setup.py", "pytest.ini"])
 @pytest.mark.parametrize("folder", [".", "bench", "bench/perf"])
-def test_suite_and_records_are_the_same_from_each_folder_of_a_repository(
-    tmp_path, monkeypatch, capsys, file, folder
-):
+def test_each_folder_of_a_repository_has_the_same_suite(tmp_path, monkeypatch, capsys, file, folder):
     for one in (".git", "bench/perf", "benchmarks"):
         (tmp_path / one).mkdir(parents=True)
     (tmp_path / file).touch()

@@ -107,9 +107,8 @@ def test_shows_the_machine_and_its_settings(monkeypatch, system, examine):
     system({"proc/cpuinfo": "model name : Fast", PAGES: "[never]"})
     found, here = examine(), environment.collect()
     memory = f"{here.memory_bytes / 2**30:.0f} GiB"
-    assert found["processor"].detail == (
-        f"Fast, {here.architecture}, {here.cores} cores, {here.threads} threads, {memory}"
-    )
+    counts = f"{here.cores} cores, {here.threads} threads"
+    assert found["processor"].detail == f"Fast, {here.architecture}, {counts}, {memory}"
     assert found["system"].detail == f"{here.system}, huge pages never, libjemalloc.so.2, OMP_PLACES=cores"
     hidden = "not available: CUDA_VISIBLE_DEVICES hides every GPU"
     assert (found["cuda"].status, found["cuda"].detail) == ("note", hidden)

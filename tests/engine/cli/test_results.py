@@ -87,6 +87,5 @@ def test_an_assertion_that_fails_is_told_beside_the_other_result(project):
     assert found.returncode == 1, found.stdout
     (row,) = saved(project, "ab.json").values()
     assert row["reason"].startswith("a different output: output is 1.5 instead of 1; ")
-    assert row["reason"].endswith(
-        "; fails in the head, but not in the base: raised: assert 1.5 == 1.0, test_checked.py:5"
-    )
+    fails = "fails in the head, but not in the base: raised: assert 1.5 == 1.0, test_checked.py:5"
+    assert row["reason"].endswith(f"; {fails}")

@@ -86,9 +86,8 @@ def test_a_time_that_is_hardly_above_its_limit_is_not_written_as_equal(pytester,
         ([Overrides(defaults={"layouts": "one", "of_a_later_version": 3})], "not valid", (), False),
     ],
 )
-def test_defaults_of_the_file_or_of_the_process_that_started_this_one_and_the_command_line_above_them(
-    pytester, plugins, text, arguments, sampled
-):
+def test_the_command_line_is_above_all_defaults(pytester, plugins, text, arguments, sampled):
+    """Those of the file, and of the process that started this one."""
     pytester.makefile(".toml", gnnbench=text)
     suite = "def test_one(benchmark):\n    benchmark(sum, [1])\n"
     (item,) = recorded.collected(pytester, suite, *arguments, plugins=plugins)

@@ -124,9 +124,8 @@ def test_pytest_benchmark_s_table_has_all_benchmarks_where_an_option_is_about_it
         {"name": name, "group": name, "params": {"platform": 1}, "extra_info": {"gnnbench": ours}}
         for name, ours in (("theirs", "any"), ("ours", {"version": 1, "measurement": {}}))
     ]
-    groups = config.hook.pytest_benchmark_group_stats(
-        config=config, benchmarks=benchmarks, group_by=config.option.benchmark_group_by
-    )
+    arguments = {"config": config, "benchmarks": benchmarks, "group_by": config.option.benchmark_group_by}
+    groups = config.hook.pytest_benchmark_group_stats(**arguments)
     shown = [one["name"] for _, inner in groups for one in inner]
     assert sorted(shown) == ["ours", "theirs"] if whole else shown == ["theirs"]
 

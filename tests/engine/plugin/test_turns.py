@@ -184,13 +184,9 @@ def test_an_interruption_at_any_point_of_the_turns_says_so(project, place):
 def test_a_commit_is_the_base_and_an_accepted_slowdown_fails_no_test(project):
     project.edit()
     project.git("commit", "-qam", "slower, as intended")
-    base = {"commits": [project.git("rev-parse", "HEAD~1")], "dirty": False}
-    result, found = project.run(f"{COMPARE}=git:HEAD~1", base={"test_first": 0.9e-3})
+    result, _ = project.run(f"{COMPARE}=git:HEAD~1", base={"test_first": 0.9e-3})
     assert result.returncode == 1, result.stdout
     assert project.verdicts() == {"test_first": "slower", "test_second": "same"}
-    compared = project.content()["gnnbench"]["compared"]
-    assert {"text": "git:HEAD~1", **base}.items() <= compared["base"].items()
-    assert found["test_second"]["same_code"]
     lines = result.stdout.splitlines()
     cause = lines.index("1 slower with different values (library.VERSION): test_first")
     assert lines[cause + 1].startswith("  repeat: gnnbench ab 'git:HEAD~1' . -- ")

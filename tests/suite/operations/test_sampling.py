@@ -80,9 +80,7 @@ def same_neighbors(small_graph, monkeypatch):
         *(("sample_neighbors_replaced", platform, REPLACED, SETS) for platform in ("pyg", "sparse", "dgl")),
     ],
 )
-def test_sets_of_neighbors_have_their_probability(
-    make_case, same_neighbors, operation, platform, right, wrong
-):
+def test_sets_have_their_probability(make_case, same_neighbors, operation, platform, right, wrong):
     case = make_case(operation, platform, graph=same_neighbors)
     kernel, batch = kernel_of(case)
     if operation == "sample_neighbors_weighted":
@@ -124,10 +122,7 @@ def test_walks_go_each_way_as_often_as_they_should(make_case, small_graph, monke
     assert p_value(found, dict.fromkeys(right, Fraction(1, len(right)))) < P
 
 
-@calls(
-    *("sample_neighbors", "sample_neighbors_replaced", "sample_neighbors_weighted"),
-    "random_walk",
-)
+@calls("sample_neighbors", "sample_neighbors_replaced", "sample_neighbors_weighted", "random_walk")
 def test_each_call_draws_the_same_whatever_was_drawn_before(make_case, operation, platform):
     kernel, batch = kernel_of(make_case(operation, platform))
     found = []
