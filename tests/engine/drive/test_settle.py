@@ -172,6 +172,7 @@ def test_the_exit_code_is_that_of_the_other_benchmarks():
         exit_code(ruled(*ignored, row(one, "test_other")), strict=True) for one in (SAME, UNDECIDED, SLOWER)
     ]
     assert codes == [0, 3, 1]
+    assert exit_code(ruled(*ignored, row(INCOMPARABLE, "test_other")), strict=False) == 3
 
 
 def test_more_memory_of_an_ignored_benchmark_does_not_fail():
