@@ -27,7 +27,6 @@ def part(number, of=3, **environment):
 
 
 def judged(number, **fields):
-    """Return a shard of two with verdicts."""
     found = part(number, 2)
     found["gnnbench"]["compared"] = {**ab(number, 2), **fields}
     return found
@@ -63,9 +62,8 @@ def test_run_files_become_one_that_can_be_read_and_compared(tmp_path, capsys):
     assert (sorted(row.fullname for row in compared.rows), compared.thresholds) == (NAMES, WHOLE)
     run = run_file.parse(tmp_path, whole)
     assert sorted(run.benchmarks) == [f"test_a.py::{name}" for name in NAMES]
-    assert list(run.benchmarks)[: len(parts[1]["benchmarks"])] == [
-        one["fullname"] for one in parts[1]["benchmarks"]
-    ]
+    first = [one["fullname"] for one in parts[1]["benchmarks"]]
+    assert list(run.benchmarks)[: len(first)] == first
     assert [one.fullname for one in run.part.incomplete] == ["test_a.py::x"]
     assert run.shard is None
     file, other = save(tmp_path, whole, whole)

@@ -166,18 +166,13 @@ def test_what_never_fails_or_has_no_rule_keeps_its_verdict():
         assert ruled(one).rows == [one]
 
 
-@pytest.mark.parametrize(
-    ("ignored", "others", "strict", "code"),
-    [
-        ([SLOWER, UNDECIDED, INCOMPARABLE], [SAME], True, 0),
-        ([SLOWER], [INCOMPARABLE], False, 3),
-        ([SLOWER], [UNDECIDED, SAME], True, 3),
-        ([INCOMPARABLE], [SLOWER], False, 1),
-    ],
-)
-def test_the_exit_code_is_that_of_the_other_benchmarks(ignored, others, strict, code):
-    rows = [*map(row, ignored), *(row(one, "test_other") for one in others)]
-    assert exit_code(ruled(*rows), strict=strict) == code
+def test_the_exit_code_is_that_of_the_other_benchmarks():
+    ignored = [row(SLOWER), row(UNDECIDED), row(INCOMPARABLE)]
+    codes = [
+        exit_code(ruled(*ignored, row(one, "test_other")), strict=True) for one in (SAME, UNDECIDED, SLOWER)
+    ]
+    assert codes == [0, 3, 1]
+    assert exit_code(ruled(*ignored, row(INCOMPARABLE, "test_other")), strict=False) == 3
 
 
 def test_more_memory_of_an_ignored_benchmark_does_not_fail():
@@ -189,7 +184,6 @@ def test_more_memory_of_an_ignored_benchmark_does_not_fail():
 @pytest.mark.parametrize(
     ("rules", "base", "more", "excused"),
     [
-        ("", 11 * 10**6, 154_000, "within the limit of 5.0%"),
         ("", 2**23, 2**23 // 20, "within the limit of 5.0%"),
         ("", 2**23, 2**23 // 20 + 1, None),
         ("", 2**20, 2**16, "within the limit of 64.0 KiB"),

@@ -12,13 +12,10 @@ from gnnbench.engine.judge.visit import Inspections
 from tests.engine.drive.bisect.results import commits, setting
 from tests.engine.process.workers import Watcher
 
-CHANGED = 6
-"""The first candidate with another output."""
-
 
 @pytest.fixture
 def bisect(tmp_path, monkeypatch):
-    """Return a function that bisects nine candidates; what the answer to a comparison says is raised."""
+    """Return a function that bisects nine candidates, from 6 on with another output; errors are raised."""
     seconds = [0.0]
 
     def compare(base, head, _plan, _watcher):
@@ -27,7 +24,7 @@ def bisect(tmp_path, monkeypatch):
         compare.compared.append(head)
         if answer:
             raise answer
-        row = Agreement("differ" if base < CHANGED <= head else "equal")
+        row = Agreement("differ" if base < 6 <= head else "equal")
         return SimpleNamespace(
             benchmarks={"a": Inspections()}, rows=lambda _: [SimpleNamespace(fullname="a", results=row)]
         )
