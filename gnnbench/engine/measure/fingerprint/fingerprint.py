@@ -98,7 +98,7 @@ class Recordings:
         while True:  # until no further functions with cached results are found
             scopes = [*recording.functions.values()]
             scopes += [(function.__code__, function.__globals__) for function in cached.values()]
-            values = Values(scopes, self._contents)
+            values = Values((code for code, _ in scopes), self._contents)
             values.add("function", self._call.function)
             for name, item in (*enumerate(self._call.args), *self._call.kwargs.items()):
                 values.add(f"argument {name}", item)

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from enum import Enum
@@ -92,16 +92,10 @@ def module_of(code: CodeType, scope: Mapping[str, Any]) -> str:
 class Values:
     """Finds the values that functions may read. Any name or string in their code may name an attribute."""
 
-    def __init__(self, scopes: Sequence[tuple[CodeType, Mapping[str, Any]]], contents: Contents) -> None:
-        """`scopes`: code and globals of each function."""
+    def __init__(self, codes: Iterable[CodeType], contents: Contents) -> None:
         self._contents = contents
         # Named tuples read their defaults in generated code.
-        self._names = {"_field_defaults", *(name for code, _ in scopes for name in _names(code))}
-        self._reads_all = any(
-            "vars" in _names(code) and module_of(code, scope).partition(".")[0] not in _FIXED
-            for code, scope in scopes
-        )
-        """Whether a function may read all attributes of an object, by `vars`."""
+        self._names = {"_field_defaults", *(name for code in codes for name in _names(code))}
         self._globals: set[tuple[int, str]] = set()
         self._visited: dict[int, Any] = {}
         self._described: dict[int, tuple[Any, Sequence[str]]] = {}
@@ -206,7 +200,7 @@ class Values:
 
     def _add_instance(self, kind: type, state: Mapping[str, Any], value: Any, depth: int, path: str) -> None:
         """Add the attributes of an object (`state`) and of its class (`kind`)."""
-        self._add_attributes(_name(kind), state, depth, path, every=self._reads_all)
+        self._add_attributes(_name(kind), state, depth, path)
         attributes = {}
         for name, item in self._attributes_of(kind).items():
             if isinstance(item, MemberDescriptorType):
@@ -216,12 +210,8 @@ class Values:
                 attributes[name] = item
         self._add_attributes(_name(kind), attributes, depth, path)
 
-    def _add_attributes(
-        self, owner: str, attributes: Mapping[str, Any], depth: int, path: str, *, every: bool = False
-    ) -> None:
-        """Add the attributes that the functions name, or `every` attribute."""
-        names = attributes.keys() if every else attributes.keys() & self._names
-        for name in sorted(names - _STANDARD_ATTRIBUTES):
+    def _add_attributes(self, owner: str, attributes: Mapping[str, Any], depth: int, path: str) -> None:
+        for name in sorted((attributes.keys() & self._names) - _STANDARD_ATTRIBUTES):
             self.add(f"{owner}.{name}", attributes[name], depth, f"{path}.{name}")
 
     def _attributes_of(self, kind: type) -> Mapping[str, Any]:

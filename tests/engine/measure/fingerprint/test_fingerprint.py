@@ -99,7 +99,6 @@ PAIRS = {
     "a value next to one that varies": "D = {{'step': 0, 'n': {}}}\ndef run():\n    D['step'] += 1\n    return D['n']\n",
     "a value deep next to one that varies": "L = [[0, {{1: {}}}]]\ndef run():\n    L[0][0] += 1\n    return L[0][1][1]\n",
     "an object next to one that varies": "class A:\n    def __init__(self, n):\n        self.n = n\nD = {{1: A(0), 2: A({})}}\ndef run():\n    D[1].n += 1\n    return D[2].n\n",
-    "an attribute that only vars names": "class A:\n    pass\na = A()\na.n = {}\ndef run():\n    return sum(vars(a).values())\n",
     "generated code whose file is gone": (
         "import importlib.util, pathlib, tempfile\ndef render():\n    path = pathlib.Path(tempfile.mkstemp(suffix='.py')[1])\n"
         "    path.write_text('def made():\\n    return {}\\n')\n    spec = importlib.util.spec_from_file_location('of_' + path.stem, path)\n"
