@@ -36,9 +36,6 @@ _MOST_NESTED = 6
 _SPELLED_OUT = 1000
 """Larger containers are hashed by `marshal`. It is 50 times as fast, but does not replace paths."""
 
-_LONGEST = 20_000
-"""Entries of a container with a longer description are not described one by one."""
-
 
 def short(*texts: str) -> str:
     """Return a hash of texts: LENGTH hexadecimal digits of BLAKE2b."""
@@ -145,7 +142,7 @@ def entries(value: Any, text: str) -> Iterator[str]:
 
     For another value, and for a large container, yields only `text`, its description by `plain`.
     """
-    if type(value) not in (list, dict) or len(value) > _SPELLED_OUT or len(text) > _LONGEST:
+    if type(value) not in (list, dict) or len(value) > _SPELLED_OUT:
         yield text
         return
     yield type(value).__name__
