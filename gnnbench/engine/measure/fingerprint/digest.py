@@ -137,20 +137,6 @@ def _container(value: Any) -> str | None:
     return f"{type(value).__name__}({', '.join(texts)})"
 
 
-def entries(value: Any, text: str) -> Iterator[str]:
-    """Yield the type of a list or a dictionary, and a text for each entry: calls may change single entries.
-
-    For another value, and for a large container, yields only `text`, its description by `plain`.
-    """
-    if type(value) not in (list, dict) or len(value) > _SPELLED_OUT:
-        yield text
-        return
-    yield type(value).__name__
-    items = value.items() if isinstance(value, dict) else enumerate(value)
-    for number, (key, item) in enumerate(items):
-        yield from (f"[{number} {plain(key)}]{entry}" for entry in entries(item, str(plain(item))))
-
-
 class Contents:
     """Describes values, without the floating-point numbers in tensors. Remembers tensors that a call made."""
 

@@ -98,11 +98,11 @@ class Values:
         self._names = {"_field_defaults", *(name for code in codes for name in _names(code))}
         self._globals: set[tuple[int, str]] = set()
         self._visited: dict[int, Any] = {}
-        self._described: dict[int, tuple[Any, Sequence[str]]] = {}
-        """Values by id, each with its descriptions; the reference keeps the id from being reused."""
+        self._described: dict[int, tuple[Any, str | None]] = {}
+        """Values by id, each with its description; the reference keeps the id from being reused."""
         self._attributes: dict[type, dict[str, Any]] = {}
         self.texts: dict[str, set[str]] = {}
-        """Descriptions of values and of the entries of lists and dictionaries, by place."""
+        """Descriptions of values, by place."""
         self.cached: dict[int, FunctionType] = {}
         """Functions behind `functools.cache`, by id of their code: the call may use a cached result."""
         self.types: set[type] = set()
@@ -143,24 +143,23 @@ class Values:
         """Add a value and its parts. Several objects may share a place, but each has a `path` of its own."""
         if self.too_many or value is sys.modules or type(value).__module__ == _OPERATORS:
             return
-        texts = self._describe(value)
+        text = self._describe(value)
         if self._contents.is_leaf(value):
             self.types.add(type(value))
-        has_parts = not texts or getattr(value, "__dict__", None)  # a member of an Enum has both
-        if texts or not place.endswith(f".{_kind(value)}"):  # a name would repeat the place
-            self.texts.setdefault(place, set()).update(f"{path} {text}" for text in texts or [_kind(value)])
+        description = text or _kind(value)
+        if text is not None or not place.endswith(f".{description}"):  # a name would repeat the place
+            self.texts.setdefault(place, set()).add(f"{path} {description}")
+        has_parts = text is None or getattr(value, "__dict__", None)  # a member of an Enum has both
         if has_parts and id(value) not in self._visited and depth < _DEEPEST:
             self._visited[id(value)] = value  # the reference keeps its id from being reused
             self._add_parts(place, value, depth + 1, path or place)
 
-    def _describe(self, value: Any) -> Sequence[str]:
-        """Describe a value and its entries as `Contents.plain` does. Returns nothing for other values."""
+    def _describe(self, value: Any) -> str | None:
+        """Describe a value as `Contents.plain` does, but only once: many objects may share a large one."""
         if type(value) in digest.ATOMS and value.__sizeof__() < _LARGE_BYTES:
-            return [digest.plain(value) or ""]
-        if id(value) not in self._described:  # many objects may share a large value
-            text = self._contents.plain(value)
-            texts = [] if text is None else list(digest.entries(value, text))
-            self._described[id(value)] = value, texts
+            return digest.plain(value)
+        if id(value) not in self._described:
+            self._described[id(value)] = value, self._contents.plain(value)
         return self._described[id(value)][1]
 
     def _add_parts(self, place: str, value: Any, depth: int, path: str) -> None:

@@ -96,9 +96,6 @@ PAIRS = {
     "a name with a dot": "import operator\nclass A:\n    n = {}\nclass B:\n    a = A()\nb = B()\ndef run():\n    return operator.attrgetter('a.n')(b)\n",
     "what torch.jit.script compiled": "import torch\n@torch.jit.script\ndef f(x):\n    return x + ({})\nrun = lambda: f(torch.ones(1))\n",
     "a scripted module without forward": "import torch\nL = torch.nn.ModuleList([torch.nn.ReLU()] * (9 + {}))\nS = torch.jit.script(torch.nn.Sequential(*L))\nL = torch.jit.script(L)\nrun = lambda: [S(torch.ones(1)), len(L)]\n",
-    "a value next to one that varies": "D = {{'step': 0, 'n': {}}}\ndef run():\n    D['step'] += 1\n    return D['n']\n",
-    "a value deep next to one that varies": "L = [[0, {{1: {}}}]]\ndef run():\n    L[0][0] += 1\n    return L[0][1][1]\n",
-    "an object next to one that varies": "class A:\n    def __init__(self, n):\n        self.n = n\nD = {{1: A(0), 2: A({})}}\ndef run():\n    D[1].n += 1\n    return D[2].n\n",
     "generated code whose file is gone": (
         "import importlib.util, pathlib, tempfile\ndef render():\n    path = pathlib.Path(tempfile.mkstemp(suffix='.py')[1])\n"
         "    path.write_text('def made():\\n    return {}\\n')\n    spec = importlib.util.spec_from_file_location('of_' + path.stem, path)\n"
