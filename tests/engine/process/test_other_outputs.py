@@ -199,12 +199,6 @@ WRONG = {
         lambda: Tree(0),
         normal(3),
     ),
-    "an array in a list": (
-        "argument 1[0] after the call",
-        lambda arrays: arrays.append(arrays.pop() * 2),
-        lambda arrays: arrays.append(arrays.pop() * 3),
-        lambda: [normal(3)()],
-    ),
     "a typed array": (
         "argument 1 after the call",
         lambda numbers: numbers.extend([1.0]),
