@@ -17,7 +17,7 @@ PUBLIC = {
     "ground.options": "Option positive seconds",
     "ground.packages": "is_installed",
     "interfaces": "Listener",
-    "judge.comparison": "Compared",
+    "judge.comparison": "Compared Comparison",
     "judge.verdict": "judge_ratio Judgement Thresholds",
     "measure.clock": "calibrated_iterations Call Clock wanted_seconds",
     "measure.conditions": "collector_paused cpu_threads",
