@@ -16,10 +16,10 @@ from tests.suite.cells import workload_of
 HERE = r"tests/engine/profile/test_findings\.py:\d+ "
 
 
-def find(call, device="cpu", **sections):
+def find(call, **sections):
     """Return what is found by rule, in a call that is not the first."""
     call()
-    taken = counts.counts(subject_of(call, device, 1))
+    taken = counts.counts(subject_of(call, "cpu", 1))
     found = findings.find({"counts": taken, **sections})
     assert len({finding.rule for finding in found}) == len(found)
     return {finding.rule: finding for finding in found}
@@ -111,15 +111,6 @@ def test_sorting_the_graph_in_each_call(cora, x):
     evidence = r"^2 torch_sparse/utils\.py:"
     text = check("sorts", build, lambda: layer(x, adj_t), evidence, remedy)
     assert "sorts twice (aten::sort)" in text  # for itself, and for its transpose
-
-
-@pytest.mark.cuda
-def test_copying_features_to_the_gpu_in_each_call(x):
-    weight, there = torch.ones(64, 16, device="cuda"), x.to("cuda")
-    found = find(lambda: x.to("cuda") @ weight, "cuda")
-    assert "1 cpu→cuda" in found["copies"].text
-    assert find(lambda: there @ weight, "cuda") == {}
-    assert set(find(lambda: (there @ weight).cpu() + 1, "cuda")) == {"copies", "host-reads"}
 
 
 def test_copying_features_to_another_device_in_each_call(x):

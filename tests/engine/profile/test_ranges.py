@@ -37,8 +37,6 @@ class Heir(Base):
 def library(monkeypatch):
     """A library of functions that call each other, and a module that has imported one."""
     module, user = types.ModuleType("small_library"), types.ModuleType("its_user")
-    module.__version__ = "1.2"
-    module.__path__ = []
 
     def inner(depth=0):
         return depth and module.inner(depth - 1)
