@@ -7,12 +7,6 @@ CONV = "torch_geometric.nn.conv.gcn_conv"
 SIX = tuple("m:" + name for name in "abcdef")
 ONLY = {"functions": ("m:gone", "m:new", "m:f"), "base_only": ("m:gone",), "head_only": ("m:new",)}
 
-EIGEN = {
-    "functions": ("coo:tocsr", "csr:prune", "coo:_coo_base.dot", "pe:AddPE.forward"),
-    "base_only": ("coo:tocsr", "csr:prune"),
-    "head_only": ("coo:_coo_base.dot",),
-}
-
 
 @pytest.mark.parametrize(
     ("differing", "sentence"),
@@ -21,9 +15,7 @@ EIGEN = {
         ({"functions": SIX, "settings": ("threads",)}, "f, e, d and 3 more"),
         ({"functions": ("m:call", "n:call")}, "n:call, m:call"),
         ({"values": ("m.SCALE",), "libraries": ("libm.so.6",)}, "same functions, different values (m.SCALE)"),
-        ({"libraries": ("libm.so.6",)}, "same functions, different libraries (libm.so.6)"),
         ({"settings": ("$OMP_X", "threads")}, "same functions, different settings ($OMP_X, threads)"),
-        (EIGEN, "AddPE.forward, _coo_base.dot (run only by head), tocsr (run only by base) and 1 more"),
         ({"functions": ("m:f", "m:f.<locals>.inner", "m:g.<locals>.inner")}, "g.<locals>.inner, f"),
         (ONLY, "f, new (run only by head), gone (run only by base)"),
         ({"work": ("inputs", "operators")}, "same functions, different data (inputs, operators)"),

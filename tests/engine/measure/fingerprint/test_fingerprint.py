@@ -10,6 +10,7 @@ import re
 import sys
 import tracemalloc
 from importlib import import_module
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -58,7 +59,6 @@ PAIRS = {
     "a partial": "from functools import partial\ninner = partial(max, {})\ndef run():\n    return inner(1)\n",
     "a slot": "class A:\n    __slots__ = ('n',)\n    def __init__(self):\n        self.n = {}\na = A()\ndef run():\n    return a.n\n",
     "a property": "class A:\n    m = {}\n    @property\n    def n(self):\n        return self.m\na = A()\ndef run():\n    return a.n\n",
-    "a method of a base class": "class A:\n    def n(self):\n        return {}\nclass B(A):\n    def n(self):\n        return super().n()\nb = B()\ndef run():\n    return b.n()\n",
     "an attribute of a base class": "class A:\n    n = {}\nclass B(A):\n    pass\nb = B()\ndef run():\n    return b.n\n",
     "an enum": "import enum\nclass E(enum.Enum):\n    A = {}\ndef run():\n    return E.A.value\n",
     "a read-only dictionary": "from types import MappingProxyType\nD = MappingProxyType({{'a': {}}})\ndef run():\n    return D['a']\n",
@@ -172,7 +172,6 @@ def with_other_docstrings(text):
     "change",
     [
         with_other_docstrings,
-        lambda text: ast.unparse(ast.parse(text)),
         lambda text: (
             "\n" * 300 + text.replace("\n", "  # a comment\n").replace("= value +", "= \\\n    value +")
         ),
@@ -182,7 +181,7 @@ def with_other_docstrings(text):
         lambda text: text.replace("import functools\nimport math", "import math, functools, json as unused"),
         lambda text: text + "class Unused:\n    factor = 3\ndef unused(by=3):\n    return by\nUNUSED = 5\n",
     ],
-    ids=["docstrings", "formatting", "lines", "indentation", "locals", "future", "imports", "unused"],
+    ids=["docstrings", "lines", "indentation", "locals", "future", "imports", "unused"],
 )
 def test_what_does_not_run_is_not_seen(change, taken):
     assert change(MADE) != MADE
@@ -325,14 +324,9 @@ def test_a_view_of_an_input_does_not_hide_another(taken):
     assert not first.same_code(second)
 
 
-class Held:
-    def __init__(self, index):
-        self.index = index
-
-
 def test_a_tensor_that_no_operator_gets(taken):
     source = "def run(held):\n    return sum(held.index.tolist())\n"
-    pair = [Held(torch.tensor(numbers)) for numbers in ([1, 2], [2, 1])]
+    pair = [SimpleNamespace(index=torch.tensor(numbers)) for numbers in ([1, 2], [2, 1])]
     first, second = (taken(source, held, devices=["cpu"]) for held in pair)
     assert not first.same_code(second)
 

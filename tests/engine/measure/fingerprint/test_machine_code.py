@@ -133,11 +133,6 @@ def test_what_compiles_to_the_same_is_the_same(compiled, change, flags):
     ("old", "new", "names"),
     [
         ("* 0.5", "* 0.625", ["weigh"]),
-        (
-            "{1.5, 2.5, 3.5, 0.0}, second[] = {4.5,",
-            "{4.5, 2.5, 3.5, 0.0}, second[] = {1.5,",
-            ["again", "weigh"],
-        ),
         ("2.5, 3.5, 0.0}", "2.5, 3.5, 0.25}", ["weigh"]),
         ("+ first[", "+ second[", ["weigh"]),
         ("counter = 3", "counter = 4", ["work"]),
@@ -148,7 +143,6 @@ def test_what_compiles_to_the_same_is_the_same(compiled, change, flags):
         ('{"low", "high"}', '{"high", "low"}', ["constants"]),
         ('"%s one"', '"%s won"', ["say"]),
         ("names[0]", "names[1]", ["say"]),
-        ("puts(text)", "(int)strlen(text)", ["say"]),
         ("cos(text", "sin(text", ["say"]),
         (
             "case 2: return puts(text);\n        case 3:",
