@@ -31,10 +31,6 @@ def test_pedantic(benchmark):
 def test_in_place(benchmark):
     benchmark(torch.neg, x)
 
-@pytest.mark.in_place
-def test_in_place_without_a_reason(benchmark):
-    benchmark(torch.neg, x)
-
 @pytest.mark.in_place(reason="by name")
 def test_in_place_by_name(benchmark):
     benchmark(torch.neg, x)
@@ -160,7 +156,6 @@ def test_any_benchmark_is_timed_on_sampled_layouts_where_that_is_asked_for(tmp_p
     assert sampled == {"plain", "marked", "in_a_fixture"}
     reasons = {
         "in_place": "it has to be",
-        "in_place_without_a_reason": "marked in_place",
         "in_place_by_name": "by name",
         "captured": "cannot copy tensors that <lambda> captured",
         "whole": "the call starts a process",

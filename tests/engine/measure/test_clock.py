@@ -4,7 +4,7 @@ import time
 import pytest
 import torch
 
-from gnnbench.engine.measure.clock import Call, ClockError, HostClock
+from gnnbench.engine.measure.clock import Call, HostClock
 from gnnbench.engine.measure.layouts import clock_for
 
 
@@ -22,8 +22,6 @@ def test_resolution_is_the_smallest_step():
     assert HostClock.of(lambda: next(readings)).resolution_seconds == 0.5
     assert 0 < HostClock.of().resolution_seconds < 1e-4
     assert HostClock.of(time.process_time).name == "process_time"
-    with pytest.raises(ClockError, match=r"the timer <lambda> did not advance in 100,000 readings; choose"):
-        HostClock.of(lambda: 1.0)
 
 
 def test_the_clock_follows_the_inputs_devices():

@@ -82,11 +82,10 @@ def run(x, start=WIDTH, *, then=even):
         ("def helper(x):", "def helper(x):\n    '''Say what it does.'''"),
         ("class Base:", "class Base:\n    'A base.'\n    # and more"),
         ("return x + WIDTH", "return (x +\n        WIDTH)  # a comment"),
-        ("def helper", "\n\n\n# moved\ndef helper"),
         ("    return 1\n", "    return 2\n"),
         ("def run(", "import pytest\n@pytest.mark.core\n@pytest.mark.skipif(False, reason='')\ndef run("),
     ],
-    ids=["docstring", "class", "formatting", "lines", "unused", "marks"],
+    ids=["docstring", "class", "formatting", "unused", "marks"],
 )
 def test_what_does_not_run_is_not_counted(hashed, before, after):
     assert before in PLAIN
